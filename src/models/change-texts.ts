@@ -40,7 +40,7 @@ export function changeTexts(
   const isDeletion = settings.effect === 'delete';
   const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, { isDeletion });
   const otherIdentifiers = identifiers.filter((identifier) => identifier !== resourceIdentifier);
-  const { costsMoney, irreversible, continues = true, consequences = [], notChecked = [], ifTooLarge } = settings;
+  const { costsMoney, irreversible, continues = true, consequences = [], notChecked = [] } = settings;
   return {
     costsMoney,
     continues,
@@ -72,11 +72,8 @@ export function changeTexts(
     typedVerb: wordsOf(operation.name)[0] ?? 'delete',
     named: pathsOf(identifiers.filter(({ isList }) => !isList)),
     // The advice is "look in the console for" and this text.
-    verificationHint: (input) => {
-      if (settings.verificationHint !== undefined) return defined(settings.verificationHint);
-      return join([say`the effect of ${own(operation.name)}`, ...identifierTexts(identifiers, input)], ', ');
-    },
-    ...(ifTooLarge !== undefined && { ifTooLarge }),
+    verificationHint: (input) =>
+      join([say`the effect of ${own(operation.name)}`, ...identifierTexts(identifiers, input)], ', '),
   };
 }
 

@@ -36,8 +36,7 @@ export interface ModelSource {
 /** Everything that the operations of a model share. */
 export interface ModelContext extends ModelSource {
   readonly codec: Codec;
-  readonly repeatable: ControlArguments;
-  readonly notRepeatable: ControlArguments;
+  readonly ofChanges: ControlArguments;
   /** Finds an offered read. */
   readonly findFollow: () => FindFollow;
   readonly choose: (name: string) => ChosenOperation;
@@ -76,7 +75,7 @@ export interface ChosenOperation {
  * @throws ModelError if the operation is not supported, or the settings do not fit it
  */
 export function chooseOperation(context: ModelContext, name: string): ChosenOperation {
-  const { model, file, settingsOf, repeatable, notRepeatable } = context;
+  const { model, file, settingsOf, ofChanges } = context;
   const operation = model.operation(name);
   const settings = settingsOf(name);
   if (settings === undefined) throw new ModelError(`${name} is not offered`);
@@ -85,12 +84,10 @@ export function chooseOperation(context: ModelContext, name: string): ChosenOper
 
   const isRead = settings.effect === 'read';
   const pages = isRead ? pagesOf(model, operation) : undefined;
-  const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
-  const allArguments = argumentsOf(model, operation.input, (member) => isSetByServer(operation, member));
+  const toolArguments = argumentsOf(model, operation.input, (member) => isSetByServer(operation, member));
 
   const getAnswerFields = structureOf(model, operation.output).fields;
-  refuseUnknownSecrets(settings, allArguments, getAnswerFields);
-  const toolArguments = chosenArguments(allArguments, settings, tokenMembers);
+  refuseUnknownSecrets(settings, toolArguments, getAnswerFields);
   const tokenPaths = pages?.tokens.map(({ path }) => path) ?? startsOfPage(operation);
   const picking = isRead ? fieldsArgument(toolArguments, getAnswerFields, tokenPaths) : undefined;
   const { isSecret, isPrivate, mayBeSecret } = secrecyIn(settings);
@@ -101,7 +98,7 @@ export function chooseOperation(context: ModelContext, name: string): ChosenOper
     title: settings.title ?? sentenceCase(nameInWords(name)),
     toolArguments,
     takes: withSecretNames(toolArguments, mayBeSecret),
-    controlArguments: picking ?? (settings.repeatable === true ? repeatable : notRepeatable),
+    controlArguments: picking ?? ofChanges,
     ...(picking !== undefined && { fieldsArgument: picking.name }),
     getAnswerFields,
     isSecret,
@@ -113,35 +110,16 @@ export function chooseOperation(context: ModelContext, name: string): ChosenOper
 const startsOfPage = ({ output }: ModelOperation): readonly string[] =>
   output.members.map(({ name }) => name).filter((name) => startOfPage.test(name));
 
-/**
- * Tokens of pages are chosen even if `only` does not name them, because calls need them to read on.
- * @throws ModelError for an unknown name, or a missing required argument
- */
-function chosenArguments(
-  fields: readonly Argument[],
-  { only, omit }: OperationSettings,
-  tokenMembers: readonly string[],
-): readonly Argument[] {
-  refuseUnknown(only ?? [], fields, { setting: 'only', structure: 'the arguments' });
-  refuseUnknown(omit, fields, { setting: 'omit', structure: 'the arguments' });
-  const isChosen = (field: Argument) =>
-    only === undefined || isNamed(only, field) || tokenMembers.includes(field.memberName);
-  const chosen = fields.filter((field) => isChosen(field) && !isNamed(omit, field));
-  const missing = fields.filter((field) => field.isRequired && !chosen.includes(field)).map(({ name }) => name);
-  if (missing.length > 0) throw new ModelError(`${missing.join(', ')}: is required, so it cannot be left out`);
-  return chosen;
-}
-
 /** @throws ModelError for an unknown name, because a misspelled secret would be shown */
 function refuseUnknownSecrets(
   { secretNames, notSecret, show }: OperationSettings,
-  allArguments: readonly Argument[],
+  toolArguments: readonly Argument[],
   getAnswerFields: () => readonly Argument[],
 ): void {
   // Most operations have none of them, and searching all structures takes time.
   if (secretNames.length + notSecret.length + show.length === 0) return;
   const ofAnswer = fieldsAtAnyDepth(getAnswerFields());
-  const ofBoth = [...fieldsAtAnyDepth(allArguments), ...ofAnswer];
+  const ofBoth = [...fieldsAtAnyDepth(toolArguments), ...ofAnswer];
   refuseUnknown(secretNames, ofBoth, { setting: 'secretNames', structure: 'the arguments or the answer' });
   refuseUnknown(notSecret, ofBoth, { setting: 'notSecret', structure: 'the arguments or the answer' });
   refuseUnknown(show, ofAnswer, { setting: 'show', structure: 'the answer' });

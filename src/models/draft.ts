@@ -1,7 +1,7 @@
 import type { ToolRules } from './chosen-operation.js';
 import { makeOperations } from './from-model.js';
 import { draftedEffect } from './guess-effect.js';
-import type { Model, ModelOperation } from './model.js';
+import type { Model } from './model.js';
 import { followFinder } from './model-follow.js';
 import { modelSettings } from './model-settings.js';
 import { prefixOf, shortToolNames } from './short-tool-names.js';
@@ -43,8 +43,11 @@ export function draftFile({ model, path, operations }: DraftSource, rules: ToolR
     const operation = model.operation(name);
     const { effect, unclear } = draftedEffect(model, operation);
     const toolName = shortNames.get(name);
-    const ofChange = effect === 'read' ? {} : changeSettings(operation, effect);
-    return { name, unclear, settings: { effect, ...(toolName !== undefined && { name: toolName }), ...ofChange } };
+    return {
+      name,
+      unclear,
+      settings: { effect, ...(toolName !== undefined && { name: toolName }), ...changeSettings(effect) },
+    };
   });
 
   // Tools for S3 use the endpoint of the built-in `storage` API.
@@ -68,8 +71,4 @@ export function draftFile({ model, path, operations }: DraftSource, rules: ToolR
 const longestApi = 31;
 
 /** Only a person can add the costs and the consequences. */
-export const changeSettings = ({ output }: ModelOperation, effect: string) => ({
-  ...(effect === 'delete' && { costsMoney: false }),
-  // Other names of errors may be about work that was done.
-  ...(output.members.some(({ name }) => name === 'FunctionError') && { errorField: 'FunctionError' }),
-});
+export const changeSettings = (effect: string) => (effect === 'delete' ? { costsMoney: false } : {});

@@ -4,18 +4,12 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import * as z from 'zod';
 import type { Operation } from '../tools/define-operation.js';
-import { consentArguments, planArguments } from '../tools/schema/fields.js';
+import { consentArguments } from '../tools/schema/fields.js';
 import { fileFault } from '../util/log.js';
 import { lazy, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { convertBotocore, isBotocore } from './botocore.js';
-import {
-  type ControlArguments,
-  chooseOperation,
-  type ModelContext,
-  type ModelSource,
-  type ToolRules,
-} from './chosen-operation.js';
+import { chooseOperation, type ModelContext, type ModelSource, type ToolRules } from './chosen-operation.js';
 import { createCodec } from './codec.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { followFinder } from './model-follow.js';
@@ -64,18 +58,15 @@ export function makeOperations(
 /** Returns the function that makes an operation of a model. @throws ModelError if the operation cannot be offered */
 export function operationMaker(source: ModelSource): (name: string) => Operation {
   const { model, names, settingsOf, rules } = source;
-  const withListing = (schemas: ControlArguments['schemas']): ControlArguments => ({
-    schemas,
-    // `Object`, because the type of a JSON Schema does not say what `properties` is.
-    listing: Object(rules.inputSchema?.(z.strictObject(schemas)).properties),
-  });
   const isRead = (name: string) => settingsOf(name)?.effect === 'read';
   const context: ModelContext = {
     ...source,
     codec: createCodec(model),
-    // `consentArguments` also has `allowRepeat`, which a repeatable change does not need.
-    repeatable: withListing(planArguments()),
-    notRepeatable: withListing(consentArguments()),
+    ofChanges: {
+      schemas: consentArguments(),
+      // `Object`, because the type of a JSON Schema does not say what `properties` is.
+      listing: Object(rules.inputSchema?.(z.strictObject(consentArguments())).properties),
+    },
     findFollow: lazy(() => followFinder(model, names.filter(isRead))),
     choose: memoized((name) => chooseOperation(context, name)),
     operation: memoized((name) => modelOperation(context, context.choose(name))),

@@ -206,7 +206,7 @@ export function followOf(context: ModelContext, chosen: ChosenOperation): Pick<O
     const isWanted = settings.effect !== 'create' && settings.preflight !== false;
     return { follow, ...(isWanted && read !== undefined && preflightOf(context, follow, read)) };
   } catch (error) {
-    // The file leaves out an argument that the suggested read needs.
+    // The suggested read may be one that this server does not support.
     if (given === undefined && error instanceof ModelError) return {};
     throw error;
   }

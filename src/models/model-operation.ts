@@ -19,7 +19,7 @@ import { answerSummary, nextPageFields } from './answer-summary.js';
 import { fieldsAtAnyDepth, isNamed, translatePath, withListedNames } from './argument-names.js';
 import { outlineOf } from './argument-outline.js';
 import { argumentShape } from './argument-schema.js';
-import { type Argument, argumentsOf, structureOf } from './arguments.js';
+import { type Argument, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
 import { hostPrefixOf } from './check-supported.js';
 import type { ChosenOperation, ModelContext } from './chosen-operation.js';
@@ -90,7 +90,6 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation): 
     undocumented: [],
     limitations: uncheckedPatterns(toolArguments),
     defaults: [],
-    ...(settings.errors !== undefined && { errors: settings.errors }),
     ...(settings.effect !== 'read' && changeFields(context, chosen)),
   };
 }
@@ -117,20 +116,15 @@ function listingOf(
 }
 
 function requestOf(
-  { model, codec }: ModelContext,
+  { codec }: ModelContext,
   { operation, name, toolArguments, pages }: ChosenOperation,
 ): Operation['request'] {
   const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
-  // The settings may leave out the arguments with tokens, which further pages need.
-  const getTokenArguments = lazy(() =>
-    argumentsOf(model, operation.input, (each) => !tokenMembers.includes(each.name)),
-  );
+  const tokenArguments = toolArguments.filter(({ memberName }) => tokenMembers.includes(memberName));
   return async (args, pageStart, idempotencyToken) => {
     const given = memberValues(toolArguments, args);
     const values =
-      pageStart === undefined
-        ? given
-        : { ...without(given, tokenMembers), ...tokenValues(getTokenArguments(), pageStart) };
+      pageStart === undefined ? given : { ...without(given, tokenMembers), ...tokenValues(tokenArguments, pageStart) };
     try {
       return await codec.encode(operation, values, idempotencyToken);
     } catch (error) {
@@ -168,7 +162,7 @@ function fieldsAboutAnswer(
   | 'next'
   | 'summarize'
 > {
-  const { effect, errorField } = settings;
+  const { effect } = settings;
   const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
   const decode: Decode = async (answer) => {
     const values = await codec.decode(operation, answer);
@@ -185,7 +179,7 @@ function fieldsAboutAnswer(
       );
       return answerRecord(fields, Object.fromEntries(details), (field) => isSecret(field) || isPrivate(field));
     },
-    ...(errorField !== undefined && { errorOf: errorIn(errorField, getAnswerFields(), decode) }),
+    ...(effect !== 'read' && saysFailure(operation) && { errorOf: errorIn(decode) }),
     output,
     // Hosts get no output schema, because most are too long for the list of tools.
     isAnswerOpen: true,
@@ -244,18 +238,16 @@ const isAboutError = /^(?:code|message)$/i;
 
 type Decode = (answer: ProtocolAnswer) => Promise<Readonly<Record<string, unknown>> | undefined>;
 
-/** Finds the error at `path` in an answer with a successful status. */
-function errorIn(path: string, answerFields: readonly Argument[], decode: Decode): NonNullable<Operation['errorOf']> {
-  const codePath = translatePath(path, answerFields, { setting: 'errorField', structure: 'the answer' });
-  return async ({ body, ...answer }) => {
-    const record = await decode({ ...answer, text: String(body ?? '') });
-    const code = textAt(record, codePath);
-    if (code === undefined || code === '') return undefined;
-    const holder = codePath.includes('.') ? valueAt(record, codePath.slice(0, codePath.lastIndexOf('.'))) : record;
-    const messageName = Object.keys(Object(holder)).find((name) => /^(?:error)?message$/i.test(name));
-    return { code, message: messageName === undefined ? undefined : textAt(holder, messageName) };
+/** True for `Invoke`, whose answer has the error of a function. Other names of errors may be about work that was done. */
+const saysFailure = ({ output }: ModelOperation): boolean => output.members.some(({ name }) => name === functionError);
+const functionError = 'FunctionError';
+
+const errorIn =
+  (decode: Decode): NonNullable<Operation['errorOf']> =>
+  async ({ body, ...answer }) => {
+    const code = textAt(await decode({ ...answer, text: String(body ?? '') }), functionError);
+    return code === undefined || code === '' ? undefined : { code };
   };
-}
 
 function fieldAt(fields: readonly Argument[], path: string): readonly Argument[] {
   const [name, ...rest] = path.split('.');
@@ -297,7 +289,7 @@ const isEffectSure = ({ settings: { effect, effectIsSure }, operation }: ChosenO
 function changeFields(context: ModelContext, chosen: ChosenOperation): Partial<Operation> {
   const { prefix, api } = context.file;
   const { operation, settings, getAnswerFields, isSecret } = chosen;
-  const { repeatable, failures, show } = settings;
+  const { failures, show } = settings;
   const isShownSecret = (field: Argument) => isSecret(field) && isNamed(show, field);
   return {
     // People see the prefix, because several models may share an `api`.
@@ -306,7 +298,6 @@ function changeFields(context: ModelContext, chosen: ChosenOperation): Partial<O
     ...(show.length > 0 && {
       withoutShown: (record) => answerRecord(getAnswerFields(), record, isShownSecret, shownOnce),
     }),
-    ...(repeatable !== undefined && { repeatable }),
     ...(failures === undefined && failuresOf(context.model, operation)),
     ...(typeof failures === 'string' && {
       failures: translatePath(failures, getAnswerFields(), { setting: 'failures', structure: 'the answer' }),
@@ -342,29 +333,19 @@ const secretNamesOf = (secrets: readonly NamedSecret[]): Pick<Operation, 'secret
   blobSecrets: secrets.flatMap(({ path, isBlob }) => (isBlob ? [path] : [])),
 });
 
-/**
- * Returns the example in the file, or a function that finds a valid example.
- * Making all examples at the start would double the time that loading takes.
- */
+/** Returns a function, because making all examples at the start would double the time that loading takes. */
 function exampleFor(
-  { toolArguments, takes, settings, operation }: ChosenOperation,
+  { toolArguments, takes, operation }: ChosenOperation,
   schema: () => z.ZodObject,
   secretArguments: readonly string[],
 ): Operation['example'] {
-  if (settings.example === undefined) {
-    const isValid = (example: unknown) => schema().safeParse(example, withoutCompiling).success;
-    const secrets = takes.secrets.filter(({ path }) => secretArguments.includes(path));
-    return () => {
-      const examples = [...modelExamples(toolArguments, operation.traits), exampleArguments(toolArguments)];
-      const example = examples.find(isValid);
-      return example === undefined ? undefined : secrets.reduce(withSecretByName, example);
-    };
-  }
-
-  const example = withListedNames(takes.fields, settings.example);
-  const [issue] = schema().safeParse(example).error?.issues ?? [];
-  if (issue === undefined) return example;
-  throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
+  const isValid = (example: unknown) => schema().safeParse(example, withoutCompiling).success;
+  const secrets = takes.secrets.filter(({ path }) => secretArguments.includes(path));
+  return () => {
+    const examples = [...modelExamples(toolArguments, operation.traits), exampleArguments(toolArguments)];
+    const example = examples.find(isValid);
+    return example === undefined ? undefined : secrets.reduce(withSecretByName, example);
+  };
 }
 
 function withSecretByName(example: ExampleInput, { path, namePath }: NamedSecret): ExampleInput {

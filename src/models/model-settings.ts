@@ -3,10 +3,6 @@ import { ModelError } from './model.js';
 import { followSchema, limitedText, matching, onlyFields, problemOf, UnusableFile } from './settings-schema.js';
 
 const trueOrFalse = z.boolean('must be true or false');
-const errorAdvice = z.union(
-  [limitedText(500), z.strictObject({ agent: limitedText(500), person: limitedText(500) })],
-  'must be text, or an object with agent and person',
-);
 const sentences = z.array(limitedText(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
 const names = z.array(limitedText(200), 'must be a list of names').max(200, 'must have at most 200 names');
 export const operationSettings = onlyFields(
@@ -19,22 +15,14 @@ export const operationSettings = onlyFields(
     costsMoney: trueOrFalse.optional(),
     irreversible: trueOrFalse.optional(),
     continues: trueOrFalse.optional(),
-    repeatable: trueOrFalse.optional(),
     consequences: sentences.optional(),
     notChecked: sentences.optional(),
-    verificationHint: limitedText(300).optional(),
-    ifTooLarge: limitedText(300).optional(),
-    only: names.optional(),
-    omit: names.default([]),
     secretNames: names.default([]),
     notSecret: names.default([]),
     show: names.default([]),
-    errors: z.record(z.string(), errorAdvice).optional(),
     failures: z.union([limitedText(200), z.literal(false)], 'must be the path of a list, or false').optional(),
-    errorField: limitedText(200).optional(),
     follow: z.union([followSchema, z.literal(false)]).optional(),
     preflight: trueOrFalse.optional(),
-    example: z.record(z.string(), z.unknown()).optional(),
   },
   'must be an object with effect',
 );
@@ -84,20 +72,15 @@ const fieldsOfChanges = [
   'costsMoney',
   'irreversible',
   'continues',
-  'repeatable',
   'consequences',
   'notChecked',
-  'verificationHint',
-  'ifTooLarge',
   'failures',
   'follow',
   'preflight',
 ] as const;
 
-/** @throws ModelError for fields that are valid alone, but not together */
+/** @throws ModelError if a read has fields of changes */
 export function refuseCombinations(settings: OperationSettings): void {
-  const { effect, only, omit } = settings;
-  const ofChanges = effect === 'read' ? fieldsOfChanges.filter((field) => settings[field] !== undefined) : [];
+  const ofChanges = settings.effect === 'read' ? fieldsOfChanges.filter((field) => settings[field] !== undefined) : [];
   if (ofChanges.length > 0) throw new ModelError(`must not have ${ofChanges.join(', ')}, because it is a read`);
-  if (only !== undefined && omit.length > 0) throw new ModelError('must have only one of only and omit');
 }

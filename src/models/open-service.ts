@@ -52,7 +52,7 @@ export async function openService(
     // Plans say of each deletion that it cannot be undone.
     const isUnclear = !isRead && effect !== 'delete' && own?.irreversible === undefined;
     const settingsOfOperation = operationSettings.parse({
-      ...(!isRead && changeSettings(operation, effect)),
+      ...changeSettings(effect),
       ...(isUnclear && { consequences: ['It may not be undone.'] }),
       ...own,
       effect,

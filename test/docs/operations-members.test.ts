@@ -31,7 +31,7 @@ test('a model has every setting in the guide, with required ones in bold', () =>
   const schemas: readonly ObjectSchema[] = [model, Object(operation)];
   const { all, required } = namesIn(sectionOf('Settings of a model') + sectionOf('Settings of an operation'));
   const settings = schemas.flatMap(({ properties = {} }) => Object.keys(properties));
-  expect(settings).toContain('verificationHint');
+  expect(settings).toContain('consequences');
   expect(settings.filter((name) => !all.has(name))).toEqual([]);
   expect([...required].sort()).toEqual(schemas.flatMap((schema) => schema.required ?? []).sort());
 });

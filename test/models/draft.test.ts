@@ -113,13 +113,6 @@ test('the name of each tool fits into 64 characters with the name of the server,
   for (const name of toolNames) expect(`mcp__cloudops__${name}`.length).toBeLessThanOrEqual(64);
 });
 
-test('a draft names the field of an error, if the answer has one', () => {
-  const output = { FunctionError: 'String', Error: 'small#User' };
-  const shapes = { 'small#User': { type: 'structure', members: { Name: { target: 'smithy.api#String' } } } };
-  const users = smallModel({ UpdateUser: { output, traits: http('POST', '/user') } }, shapes);
-  expect(operationsIn(draftOf(users))).toEqual({ UpdateUser: { effect: 'alter', errorField: 'FunctionError' } });
-});
-
 describe('the read that shows a change', () => {
   const required = (target: string) => member(target, { required: {} });
   const name = { InstanceName: required('String') };

@@ -46,8 +46,7 @@ async function reads(input: Readonly<Record<string, string>> = {}, effect = 'rea
   );
   const path = join(folder, 'file.operations.json');
   writeFileSync(join(folder, 'model.json'), JSON.stringify(model));
-  const settings = effect === 'read' ? { effect } : { effect, costsMoney: false, ifTooLarge: 'No.' };
-  writeFileSync(path, JSON.stringify({ model: './model.json', api: 'disks', operations: { ListVolumes: settings } }));
+  writeFileSync(path, JSON.stringify({ model: './model.json', api: 'disks', operations: { ListVolumes: { effect } } }));
   const loaded = await loadOperationFiles(path);
   const [operation] = loaded.operations;
   if (operation === undefined) throw new Error(loaded.problems.map(({ text }) => text).join('\n'));

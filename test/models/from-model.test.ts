@@ -296,7 +296,7 @@ describe('an answer of success to an operation of a model', () => {
     },
     'small#Key': { type: 'structure', members: { KeyId: { target: 'smithy.api#String' } } },
   };
-  const change = { effect: 'alter', costsMoney: false, repeatable: true };
+  const change = { effect: 'alter', costsMoney: false };
   const read = { effect: 'read' };
   const reads = { ListKeys: read, ListThings: read, GetThing: read };
   const names = {
@@ -456,16 +456,10 @@ describe('an answer of success to an operation of a model', () => {
   });
 });
 
-test('names, texts and members can be chosen', async () => {
-  const only = { ...create, only: ['TeamId', 'userName'], name: 'hire', description: 'Hires.', continues: false };
-  const { operations } = await load({ ...settings, operations: { CreateUser: only } });
+test('names and texts can be chosen', async () => {
+  const named = { ...create, name: 'hire', description: 'Hires.', continues: false };
+  const { operations } = await load({ ...settings, operations: { CreateUser: named } });
   expect(operations).toMatchObject([{ name: 'hire', description: 'Hires.', change: { continues: false } }]);
-  expect(Object.keys(Object(operations[0]?.schemas?.input.properties)).slice(0, 2)).toEqual(['TeamId', 'UserName']);
-  const secretNames = await named('people_create_user', {
-    ...settings,
-    operations: { CreateUser: { ...create, secretNames: ['UserName'] } },
-  });
-  expect(secretNames.secrets).toContain('UserName');
 });
 
 test('names of members and names in requests are both accepted, in every setting', async () => {
@@ -501,12 +495,11 @@ test('names of members and names in requests are both accepted, in every setting
     model: './named.json',
     operations: {
       GetUser: { effect: 'read', show: ['token'] },
-      CreateUser: { ...create, example: { TeamId: 'blue', userName: 'ada' }, follow, failures: 'failed' },
+      CreateUser: { ...create, follow, failures: 'failed' },
     },
   });
   expect(problems).toEqual([]);
   expect(operations[1]).toMatchObject({
-    example: { TeamId: 'blue', UserName: 'ada' },
     failures: 'FailedUsers',
     follow: { read: 'people_get_user', arguments: { UserName: 'input.UserName' }, done: { 'User.State': 'ACTIVE' } },
   });
@@ -792,15 +785,14 @@ describe('the example of an operation', () => {
   const example = { input: { UserName: 'ada', Age: 3, Team: { Tags: ['a'] }, ClientToken: 'x' }, output: {} };
   const { ClientToken: _, ...ofCall } = example.input;
 
-  test.each<[what: string, examples: readonly object[], settings: object, expected: object]>([
-    ['is the first of the model', [example, { input: {} }], {}, ofCall],
-    ['is none that fails', [{ ...example, error: {} }], {}, { UserName: 'example' }],
-    ['is none that breaks a rule', [{ input: { UserName: 'ada', Age: 0 } }, example], {}, ofCall],
-    ['is made up if the model has only nonsense', [{ input: 'ada' }], {}, { UserName: 'example' }],
-    ['is the one of the file', [example], { example: { userName: 'bo' } }, { UserName: 'bo' }],
-  ])('%s', async (_what, examples, more, expected) => {
+  test.each<[what: string, examples: readonly object[], expected: object]>([
+    ['is the first of the model', [example, { input: {} }], ofCall],
+    ['is none that fails', [{ ...example, error: {} }], { UserName: 'example' }],
+    ['is none that breaks a rule', [{ input: { UserName: 'ada', Age: 0 } }, example], ofCall],
+    ['is made up if the model has only nonsense', [{ input: 'ada' }], { UserName: 'example' }],
+  ])('%s', async (_what, examples, expected) => {
     writeFileSync(join(folder, 'examples.json'), JSON.stringify(inputs(...examples)));
-    const given = { ...settings, model: './examples.json', operations: { CreateUser: { ...create, ...more } } };
+    const given = { ...settings, model: './examples.json', operations: { CreateUser: create } };
     expect(exampleOf(await named('people_create_user', given))).toEqual(expected);
   });
 
@@ -880,14 +872,12 @@ describe('a name that the model does not have is a problem', () => {
 
   test.each<[setting: string, more: object, problem: string]>([
     ['failures', { failures: 'Errrs' }, 'failures: Errrs is not in the answer; did you mean Errors?'],
-    ['errorField', { errorField: 'Eror' }, 'errorField: Eror is not in the answer; did you mean Errors?'],
     [
       'secretNames',
       { secretNames: ['Pim'] },
       'secretNames: Pim is not in the arguments or the answer; did you mean Pin?',
     ],
     ['show', { show: ['UserName'] }, 'show: UserName is not in the answer'],
-    ['only', { only: ['UserNam'] }, 'only: UserNam is not in the arguments; did you mean UserName?'],
     [
       'follow.arguments',
       { follow: { ...follow, arguments: { UserNam: 'input.UserName' } } },
@@ -972,8 +962,6 @@ test.each<[what: string, given: object, problem: RegExp]>([
     /name: is taken.*prefix/,
   ],
   ['a stream', operation({ effect: 'read' }, 'Watch'), /^operations\.Watch: .*stream/],
-  ['a member that is not there', operation({ ...create, omit: ['Name'] }), /omit: Name is not in the arguments/],
-  ['a required member that is left out', operation({ ...create, omit: ['userName'] }), /UserName: is required/],
 ])('%s is refused', async (_what, given, problem) => {
   const { operations, problems } = await load(given);
   expect(operations).toEqual([]);
@@ -995,19 +983,14 @@ describe('pages', () => {
     { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } },
   );
   beforeAll(() => writeFileSync(join(folder, 'paged.json'), JSON.stringify(paged)));
-  const listUsers = (more: object = {}, model = './paged.json') =>
+  const listUsers = (model = './paged.json') =>
     named('people_list_users', {
       ...settings,
       model,
-      operations: { ListUsers: { effect: 'read', ...more } },
+      operations: { ListUsers: { effect: 'read' } },
     });
   /** Calls the operation at a cloud with these answers, of which the last is repeated with new tokens. */
-  async function called(
-    answers: readonly ((page: number) => object)[],
-    args: object = {},
-    more: object = {},
-    model?: string,
-  ) {
+  async function called(answers: readonly ((page: number) => object)[], args: object = {}, model?: string) {
     let page = 0;
     const server = await startServer((_request, response) => {
       const answerOf = answers[page] ?? answers.at(-1);
@@ -1015,7 +998,7 @@ describe('pages', () => {
       response.end(JSON.stringify(answerOf?.(page)));
     });
     const { call, close } = testCaller('', { cloud: { endpoints: { people: server.origin } } });
-    const { text } = await call(await listUsers(more, model), args, { signal: never });
+    const { text } = await call(await listUsers(model), args, { signal: never });
     await close();
     await server.close();
     return { text, urls: server.requests.map(({ url }) => url) };
@@ -1034,7 +1017,7 @@ describe('pages', () => {
   });
 
   test('of which a limit leaves some unread end with the token of the next call', async () => {
-    const { text } = await called([(page) => ({ Names: [`n${page}`], NextToken: `token-${page}` })], {}, { only: [] });
+    const { text } = await called([(page) => ({ Names: [`n${page}`], NextToken: `token-${page}` })]);
     expect(text).toMatch(/^ListUsers found 100 in Names: "n1", "n2", "n3" and others\. More follow\.\n/);
     expect(text).toMatch(/NextToken: token-100$/m);
     expect(text).toContain(
@@ -1086,7 +1069,7 @@ describe('pages', () => {
     const unpaged = smallModelJson({ ListUsers: { input, output, traits: http('POST', '/users') } }, shapes);
     writeFileSync(join(folder, 'unpaged.json'), JSON.stringify(unpaged));
     const answerWith = async (Names: readonly string[]) =>
-      called([() => ({ Names, NextKey: 'second', IsTruncated: true })], {}, {}, './unpaged.json');
+      called([() => ({ Names, NextKey: 'second', IsTruncated: true })], {}, './unpaged.json');
     const { text } = await answerWith(['a', 'b']);
     expect(text).toMatch(/^ListUsers found 2 in Names: "a", "b"\. More follow\.\n/);
     expect(text).toContain('next: To read on, see NextKey in the answer.');
@@ -1124,7 +1107,7 @@ describe('pages', () => {
         response.end(JSON.stringify(answers[bodies.length - 1]));
       });
       const { call, close } = testCaller('', { cloud: { endpoints: { people: server.origin } } });
-      const operation = await listUsers({}, './scan.json');
+      const operation = await listUsers('./scan.json');
       const result = await call(operation, {}, { signal: never });
       expect(result).toMatchObject({ structured: { answer: { Names: ['a', 'b'] } } });
       // The token of an answer is an argument of the next call.

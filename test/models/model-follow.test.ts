@@ -143,13 +143,3 @@ test('the step after a change names the read, without a setting', async () => {
   const { ended } = await planOf('CreateVolume', {});
   expect(ended.text).toContain('describe_volumes with VolumeIds ["vol-9"]');
 });
-
-test('a read that the settings leave without the argument is not named', async () => {
-  const settings = { DescribeVolumes: { effect: 'read', omit: ['VolumeIds'] }, DeleteVolume: { effect: 'delete' } };
-  const path = join(folder, 'omitting.operations.json');
-  writeFileSync(join(folder, 'model.json'), JSON.stringify(model));
-  writeFileSync(path, JSON.stringify({ model: './model.json', api: 'disks', operations: settings }));
-  const { operations, problems } = await loadOperationFiles(path);
-  expect(problems).toEqual([]);
-  expect(operations.map(({ follow }) => follow)).toEqual([undefined, undefined]);
-});

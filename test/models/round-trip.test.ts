@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const fields = { Text: 'String', Bytes: 'Blob', Texts: 'small#Texts', Labels: 'small#Labels' };
-const change = { effect: 'alter', costsMoney: false, ifTooLarge: 'Use another tool.', continues: false };
+const change = { effect: 'alter', costsMoney: false, continues: false };
 
 async function operationsOf(protocol: Protocol): Promise<readonly [read: Operation, change: Operation]> {
   const name = { Name: member('String', { required: {} }) };

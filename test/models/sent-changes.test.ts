@@ -105,7 +105,6 @@ test('the answer to a change is exact', async () => {
 describe('the answer to a change may say with status 200 that it failed', () => {
   const output = {
     FunctionError: member('String', { httpHeader: 'X-Error' }),
-    Failure: 'small#Failure',
     Unprocessed: 'small#Tables',
   };
   const strings = { target: 'smithy.api#String' };
@@ -121,7 +120,6 @@ describe('the answer to a change may say with status 200 that it failed', () => 
     {
       'small#Records': { type: 'list', member: { target: 'small#Record' } },
       'small#Record': { type: 'structure', members: { Id: strings, ErrorCode: strings } },
-      'small#Failure': { type: 'structure', members: { Code: strings, Message: strings } },
       'small#Items': { type: 'list', member: strings },
       'small#Tables': { type: 'map', key: strings, value: { target: 'small#Items' } },
     },
@@ -138,26 +136,14 @@ describe('the answer to a change may say with status 200 that it failed', () => 
     return { told, change };
   };
 
-  test.each([
-    ['in a header', { errorField: 'FunctionError' }, {}, { 'x-error': 'Unhandled' }, { code: 'Unhandled' }],
-    [
-      'in a structure',
-      { errorField: 'Failure.Code' },
-      { Failure: { Code: 'Broken', Message: 'It broke.' } },
-      {},
-      { code: 'Broken', message: 'It broke.' },
-    ],
-  ])('by a field %s', async (_where, settings, body, headers, serviceSays) => {
-    const { told, change } = await outcomeOf(settings, body, headers);
-    expect(told).toMatchObject({ failure: { code: 'ErrorInAnswer', mayHaveHappened: true, serviceSays } });
+  test('by the error of a function', async () => {
+    const { told, change } = await outcomeOf({}, {}, { 'x-error': 'Unhandled' });
+    expect(told).toMatchObject({
+      failure: { code: 'ErrorInAnswer', mayHaveHappened: true, serviceSays: { code: 'Unhandled' } },
+    });
     expect(change).toMatchObject({ state: 'unknown', ending: { status: 200 } });
-  });
-
-  test('and has not failed without the field, or with an empty one', async () => {
-    for (const body of [{}, { Failure: {} }, { Failure: { Code: '' } }]) {
-      const { change } = await outcomeOf({ errorField: 'Failure.Code' }, body);
-      expect(change).toMatchObject({ state: 'accepted' });
-    }
+    const empty = await outcomeOf({}, {}, { 'x-error': '' });
+    expect(empty.change).toMatchObject({ state: 'accepted' });
   });
 
   const Unprocessed = { orders: ['b'] };
