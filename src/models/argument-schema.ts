@@ -5,7 +5,6 @@ import { nameInWords } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { isObject, lazy, leavesOf } from '../util/objects.js';
 import type { Argument, StructureRules, ValueLimits, ValueRules } from './arguments.js';
-import { jsonFault } from './json-fault.js';
 import { readPattern } from './read-pattern.js';
 
 /** Returns the fields of a schema for arguments. Structures are shown to this level, and deeper ones are only checked. */
@@ -21,7 +20,7 @@ export const isTooDeep = ({ id }: StructureRules, around: readonly string[]): bo
 
 function argumentSchema(argument: Argument, around: readonly string[]): z.ZodType {
   const { name, isRequired, location, documentation, rules } = argument;
-  const shown = shownSchema(rules, around);
+  const shown = valueSchema(rules, around);
   const schema = location === undefined ? shown : rulesOfLocation[location](shown);
   // The reference of the operation shows the whole documentation.
   const described = schema.describe(documentation || `${sentenceCase(nameInWords(name))}.`);
@@ -57,16 +56,30 @@ const keepsPath = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\
 const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
 
-function shownSchema(rules: ValueRules, around: readonly string[]): z.ZodType {
-  if (rules.kind === 'list') return listSchema(rules, shownSchema(rules.element(), around));
-  if (rules.kind === 'structure' && !isTooDeep(rules, around))
-    return structureSchema(rules, (field) => argumentSchema(field, [...around, rules.id]));
-  return ['structure', 'map', 'document'].includes(rules.kind) ? hiddenSchema(rules) : innerSchema(rules);
+/** Returns the schema that checks a value. */
+export function valueSchema(rules: ValueRules, around: readonly string[] = []): z.ZodType {
+  switch (rules.kind) {
+    case 'structure':
+      return isTooDeep(rules, around) ? hiddenSchema(() => structureSchema(rules, [])) : structureSchema(rules, around);
+    case 'list':
+      return listSchema(rules, around);
+    case 'map':
+      return hiddenSchema(() => mapSchema(rules));
+    case 'document':
+      return hiddenSchema(() =>
+        z
+          .unknown()
+          .refine((value) => value !== undefined, 'is required')
+          .refine((value) => typeof value !== 'string' || !brokenJson.test(value), jsonRule),
+      );
+    default:
+      return simpleSchema(rules);
+  }
 }
 
-/** Returns a schema that shows nothing of what it checks, because structures may contain themselves. */
-function hiddenSchema(rules: ValueRules): z.ZodType {
-  const inner = lazy(() => innerSchema(rules));
+/** Returns a schema that shows nothing of what it checks. The inner schema is made on demand, because structures may contain themselves. */
+function hiddenSchema(make: () => z.ZodType): z.ZodType {
+  const inner = lazy(make);
   const check = (value: unknown, context: z.core.$RefinementCtx) => {
     const { error } = inner().safeParse(value, { reportInput: true });
     for (const issue of error?.issues ?? []) context.addIssue({ ...issue });
@@ -74,62 +87,41 @@ function hiddenSchema(rules: ValueRules): z.ZodType {
   return z.unknown().superRefine(check).meta({ type: 'string' });
 }
 
-/** Returns the schema that checks a value. Inner schemas are made on demand, because a structure may contain itself. */
-export function innerSchema(rules: ValueRules): z.ZodType {
-  switch (rules.kind) {
-    case 'structure':
-      return structureSchema(rules, (field) => {
-        const schema = z.lazy(() => innerSchema(field.rules));
-        return field.isRequired ? schema : schema.optional();
-      });
-    case 'list': {
-      const elementSchema = z.lazy(() => innerSchema(rules.element()));
-      return listSchema(rules, elementSchema);
-    }
-    case 'map': {
-      const entrySchema = z.lazy(() => innerSchema(rules.element()));
-      return mapSchema(rules, entrySchema);
-    }
-    case 'document':
-      return z
-        .unknown()
-        .refine((value) => value !== undefined, 'is required')
-        .refine((value) => typeof value !== 'string' || !brokenJson.test(value), jsonRule);
-    default:
-      return simpleSchema(rules);
-  }
-}
-
 /** A text that was meant as an object or a list. Any other text is a value of its own. */
 const brokenJson = /^\s*[[{]/;
 
-/** Says where the text is wrong that an agent gave in place of an object or a list. JSON text was parsed before. */
+/** For text that an agent gave in place of an object or a list. JSON text was parsed before. */
 const jsonRule = {
-  error: ({ input }: { readonly input?: unknown }) =>
-    typeof input === 'string' ? `must be JSON text; ${jsonFault(input)}` : undefined,
+  error: ({ input }: { readonly input?: unknown }) => (typeof input === 'string' ? 'must be JSON text' : undefined),
 };
 
-function structureSchema({ fields, isUnion }: StructureRules, schemaOf: (field: Argument) => z.ZodType): z.ZodType {
+function structureSchema({ id, fields, isUnion }: StructureRules, around: readonly string[]): z.ZodType {
   const allFields = fields();
-  const schema = z.strictObject(Object.fromEntries(allFields.map((field) => [field.name, schemaOf(field)])), jsonRule);
+  const schemas = allFields.map((field) => [field.name, argumentSchema(field, [...around, id])]);
+  const schema = z.strictObject(Object.fromEntries(schemas), jsonRule);
   if (!isUnion) return schema;
   const names = allFields.map(({ name }) => name).join(', ');
   return schema.partial().refine((value) => Object.keys(value).length === 1, `must have exactly one of: ${names}`);
 }
 
-function listSchema({ limits, isSet }: Extract<ValueRules, { kind: 'list' }>, element: z.ZodType): z.ZodType {
+function listSchema(
+  { limits, isSet, element }: Extract<ValueRules, { kind: 'list' }>,
+  around: readonly string[],
+): z.ZodType {
   const rule = `must have ${limitsText(limits, 'entries')}`;
   const { min = 0, max } = limits;
-  const list = z.array(element, jsonRule).min(min, rule);
+  const list = z.array(valueSchema(element(), around), jsonRule).min(min, rule);
   const limited = max === undefined ? list : list.max(max, rule);
   const areDistinct = (entries: readonly unknown[]) =>
     new Set(entries.map((entry) => JSON.stringify(entry))).size === entries.length;
   return isSet ? limited.refine(areDistinct, 'must not have an entry twice') : limited;
 }
 
-function mapSchema({ limits }: Extract<ValueRules, { kind: 'map' }>, entry: z.ZodType): z.ZodType {
+function mapSchema({ limits, element }: Extract<ValueRules, { kind: 'map' }>): z.ZodType {
   const isSizeAllowed = (entries: object) => isWithin(limits, Object.keys(entries).length);
-  return z.record(z.string(), entry, jsonRule).refine(isSizeAllowed, `must have ${limitsText(limits, 'entries')}`);
+  return z
+    .record(z.string(), valueSchema(element()), jsonRule)
+    .refine(isSizeAllowed, `must have ${limitsText(limits, 'entries')}`);
 }
 
 type SimpleRules = Exclude<ValueRules, { kind: 'structure' | 'list' | 'map' | 'document' }>;
@@ -196,21 +188,14 @@ const blobSchema = ({ limits, mustBeUtf8 = false }: Extract<ValueRules, { kind: 
   z
     .string()
     .superRefine((value, context) => {
-      if (base64.test(value)) return;
-      const message = `must be base64; ${base64Fault(value)}`;
-      context.addIssue({ code: 'invalid_format', format: 'base64', message, input: value });
+      const issue = { code: 'invalid_format', format: 'base64', message: 'must be base64' } as const;
+      if (!base64.test(value)) context.addIssue({ ...issue, input: value });
     })
     .refine((value) => !mustBeUtf8 || isUtf8(Buffer.from(value, 'base64')), 'must be the base64 of text in UTF-8')
     .refine(
       (value) => isWithin(limits, Buffer.byteLength(value, 'base64')),
       `must hold ${limitsText(limits, 'bytes')}`,
     );
-
-function base64Fault(text: string): string {
-  const index = text.replace(/={1,2}$/, '').search(/[^A-Za-z0-9+/]/);
-  if (index >= 0) return `character ${index + 1} is none of A to Z, a to z, 0 to 9, + and /`;
-  return 'its length must be a multiple of 4, with one or two = at the end if needed';
-}
 
 const isWithin = ({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: ValueLimits, value: number) =>
   !(value < min || value > max);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { withListedNames } from './argument-names.js';
-import { innerSchema } from './argument-schema.js';
+import { valueSchema } from './argument-schema.js';
 import type { Argument, ValueLimits, ValueRules } from './arguments.js';
 import type { Traits } from './model.js';
 
@@ -104,7 +104,7 @@ function simpleExample(rules: Exclude<ValueRules, { kind: 'structure' | 'list' |
 
 function exampleText(rules: Extract<ValueRules, { kind: 'text' }>): string | undefined {
   const { min = 0, max } = rules.limits;
-  const schema = innerSchema(rules);
+  const schema = valueSchema(rules);
   return usualTexts.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
 }
 

@@ -5,12 +5,11 @@ import { type Follow, type Operation, readOfFollow } from '../tools/define-opera
 import { operations as builtIn } from '../tools/index.js';
 import { unknownName } from '../util/did-you-mean.js';
 import { fileFault } from '../util/log.js';
-import { isObject, stepsOf } from '../util/objects.js';
+import { isObject, parseJson, stepsOf } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import type { ToolRules } from './chosen-operation.js';
 import { effectDoubt } from './guess-effect.js';
-import { jsonFault } from './json-fault.js';
 import { serviceSettings } from './model-settings.js';
 import { apiOf, type ServiceSource, type ServiceSources, serviceNamePattern } from './service-sources.js';
 import { followSchema, onlyFields, problemOf, UnusableFile } from './settings-schema.js';
@@ -148,7 +147,8 @@ async function readOperationsFile(path: string) {
   const stats = await stat(path);
   if (!stats.isFile()) throw new UnusableFile('it is not a regular file');
   if (stats.size > largestFile) throw new UnusableFile(`it has more than ${largestFile / 1e6} MB`);
-  const json = parseJsonFile((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''));
+  const json = parseJson(await readFile(path, 'utf8'));
+  if (json === undefined) throw new UnusableFile('it is not JSON');
   if (!isObject(json)) throw new UnusableFile('it must be an object with the path of a model');
   const { models, services, extend, ...onlyModel } = parsed(operationsFile, json);
   const isAboutOneModel = Object.keys(onlyModel).length > 0;
@@ -167,15 +167,6 @@ function parsed<Value>(schema: z.ZodType<Value>, json: unknown): Value {
   const { data, error } = schema.safeParse(json);
   if (data === undefined) throw new UnusableFile(...(error?.issues ?? []).map((issue) => problemOf(json, issue)));
   return data;
-}
-
-/** @throws UnusableFile */
-function parseJsonFile(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new UnusableFile(`it is not JSON: ${jsonFault(text)}`);
-  }
 }
 
 function addExtensions(extend: Extensions, path: string, { follows, extendingFiles }: Loaded): string[] {

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { fingerprint } from '../../src/calls/hide-secrets.js';
 import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
 import { validate } from '../../src/calls/validate.js';
-import { innerSchema } from '../../src/models/argument-schema.js';
+import { valueSchema } from '../../src/models/argument-schema.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { Actor } from '../../src/tools/next.js';
@@ -372,8 +372,8 @@ describe('the user is asked', () => {
     ...restoreInstance,
     input: () =>
       z.strictObject({
-        Item: innerSchema({ kind: 'structure', id: 'a', isUnion: false, fields: () => [] }),
-        Cover: innerSchema({ kind: 'blob', limits: {} }),
+        Item: valueSchema({ kind: 'structure', id: 'a', isUnion: false, fields: () => [] }),
+        Cover: valueSchema({ kind: 'blob', limits: {} }),
         ...consentArguments(),
       }),
   };

@@ -919,13 +919,6 @@ describe('a file of JSON', () => {
     return loadOperationFiles(join(folder, name));
   };
 
-  test('with a mistake is refused with its line', async () => {
-    const { problems } = await loadText('mistake.operations.json', '{\n  "model": "./model.json",\n  "api": "a",\n}');
-    expect(problems.map(({ text }) => text)).toEqual([
-      expect.stringContaining('is not JSON: a name in double quotation marks with ":" is missing at line 4'),
-    ]);
-  });
-
   test('may begin with the mark of UTF-8, as its model may', async () => {
     writeFileSync(join(folder, 'marked-model.json'), `\uFEFF${readFileSync(join(folder, 'model.json'), 'utf8')}`);
     const file = { ...settings, model: './marked-model.json' };
