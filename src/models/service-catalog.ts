@@ -4,7 +4,7 @@ import { errorName } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { defined, listed, own, type SafeText, say, words } from '../util/safe-text.js';
 import type { OpenService } from './open-service.js';
-import type { SearchContext, SearchState, ServiceSearch } from './search-services.js';
+import type { SearchContext, SearchState, ServiceSearch } from './search/open-search.js';
 import type { ServiceSources } from './service-sources.js';
 
 /** This file finds operations of whole services by names such as `ec2:DescribeVolumes`. Models are loaded when they are first needed. */
@@ -69,7 +69,7 @@ export function createServiceCatalog(
   ]);
   let searching: ServiceSearch | undefined;
   const serviceSearch = async () => {
-    const { createServiceSearch } = await import('./search-services.js');
+    const { createServiceSearch } = await import('./search/open-search.js');
     searching ??= createServiceSearch(sources, effects, options);
     return searching;
   };

@@ -203,7 +203,7 @@ test.each([
       'models/answer-summary.ts',
       'models/change-texts.ts',
       'models/load-operations.ts',
-      'models/search-services.ts',
+      'models/search/open-search.ts',
       'models/service-catalog.ts',
       'signing/program-keys.ts',
       'tools/schema/meanings.ts',

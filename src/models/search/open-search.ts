@@ -1,118 +1,164 @@
-/** Opens the search over all operations of some services. The index is built once for a set of models, and cached in a file. */
-import { randomUUID } from 'node:crypto';
-import type { Stats } from 'node:fs';
+/** Opens the search over all operations of some services. The index is built once for a set of models, in the background, and cached in a file. */
+import { createHash, randomUUID } from 'node:crypto';
 import { access, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
-import type { Effect } from '../../tools/define-operation.js';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
+import { deserialize, serialize } from 'node:v8';
 import { digestOf } from '../../util/digest.js';
-import { isObject, parseJson } from '../../util/objects.js';
-import type { Model } from '../model.js';
-import { createIndexBuilder, entriesOf, indexData, type OperationIndex, restoreIndex } from './operation-index.js';
+import { errorName, type Log } from '../../util/log.js';
+import { attempt } from '../../util/objects.js';
+import { defined } from '../../util/safe-text.js';
+import { openModel } from '../from-model.js';
+import type { ServiceSource, ServiceSources } from '../service-sources.js';
+import { UnusableFile } from '../settings-schema.js';
+import { createIndexBuilder, entriesOf, type GivenEffects, type OperationIndex } from './operation-index.js';
 import { readVocabulary, type Vocabulary } from './read-vocabulary.js';
 import { createSearch, type OperationSearch } from './search-operations.js';
 
-/** A service whose operations the search finds. */
-export interface SearchedService {
-  readonly service: string;
-  /** Changes with the content of the model's files. */
-  readonly fingerprint: string;
-  /** The effects of some operations, by names such as `ec2:DescribeVolumes`. The others are guessed. */
-  readonly effects?: ReadonlyMap<string, Effect>;
-  /** Undefined if the model cannot be used. Its operations are not found then. */
-  load(): Promise<Model | undefined>;
-}
-
-interface SearchOptions {
-  readonly services: readonly SearchedService[];
+export interface SearchContext {
   /** Version of this program, because each version may index differently. */
   readonly version: string;
-  /** Folder for the cache, which only this user can open. Without one, the index is built at each start. */
-  readonly cacheFolder?: string | undefined;
-  /** Called after each service of an index that is being built. */
-  readonly onProgress?: ((progress: { readonly services: number; readonly of: number }) => void) | undefined;
+  /** Returns the folder for the index, which only this user can open. Without one, each process builds it. */
+  readonly cacheFolder: () => string | undefined;
+  readonly log: Log;
 }
 
-/** Opens the search. Fails only if a model's `load` fails. */
-export async function openSearch(options: SearchOptions): Promise<OperationSearch> {
-  const { cacheFolder } = options;
-  const vocabulary = readVocabulary();
-  const digest = digestFor(options);
-  const cached = cacheFolder === undefined ? undefined : await readCache(cacheFolder, digest);
-  if (cached !== undefined) return createSearch(cached, vocabulary);
+/** The search, or how far the index is. */
+export type SearchState =
+  | { readonly kind: 'ready'; readonly search: OperationSearch }
+  | { readonly kind: 'building'; readonly services: number; readonly of: number };
 
-  const index = await buildIndex(options, vocabulary);
-  if (cacheFolder !== undefined) await writeCache(cacheFolder, digest, index);
-  return createSearch(index, vocabulary);
-}
-
-const digestFor = ({ services, version }: SearchOptions): string =>
-  digestOf([version, services.map(({ service, fingerprint }) => [service, fingerprint])]);
-
-/** True if a file in the cache has the index. */
-export const isIndexCached = (options: SearchOptions): Promise<boolean> =>
-  access(fileIn(options.cacheFolder ?? '', digestFor(options))).then(
-    () => true,
-    () => false,
-  );
-
-const fileIn = (folder: string, digest: string): string => join(folder, `operations-${digest}.json`);
-
+/** How long a call waits for the index (milliseconds). Clients give up after 30 to 60 seconds. */
+const waitMs = 20_000;
+/** Services between two lines of the log. */
+const servicesPerLine = 25;
 /** Number of operations between two pauses, in which other work runs. */
 const batch = 20;
 
-async function buildIndex({ services, onProgress }: SearchOptions, vocabulary: Vocabulary): Promise<OperationIndex> {
-  const builder = createIndexBuilder();
-  let count = 0;
-  for (const [number, { service, effects, load }] of services.entries()) {
-    const model = await load();
-    if (model === undefined) continue;
-    for (const operation of entriesOf({ service, model, effects }, vocabulary)) {
-      builder.add(operation);
-      count += 1;
-      if (count % batch === 0) await setImmediate();
-    }
-    onProgress?.({ services: number + 1, of: services.length });
-  }
-  return builder.finish();
+/** The search over all services, whose index is built when it is first needed. */
+export interface ServiceSearch {
+  /** Waits for the index, for a while. */
+  search(): Promise<SearchState>;
+  /** Builds the index in the background, unless it is cached. Never rejects. */
+  prepare(): Promise<void>;
 }
 
-const cacheFile = /^operations-[0-9a-f]{64}\.json$/;
+export function createServiceSearch(
+  sources: ServiceSources,
+  effects: GivenEffects,
+  { version, cacheFolder, log }: SearchContext,
+): ServiceSearch {
+  let services = 0;
+  let opening: Promise<SearchState> | undefined;
+
+  const operationsOf = async (service: string, { folder, model }: ServiceSource, vocabulary: Vocabulary) => {
+    try {
+      return entriesOf({ service, model: await openModel(folder, model), effects }, vocabulary);
+    } catch (error) {
+      if (!(error instanceof UnusableFile)) throw error;
+      log('warn', 'models', { service, message: defined(error.message) });
+      return [];
+    }
+  };
+  const build = async (vocabulary: Vocabulary): Promise<OperationIndex> => {
+    const builder = createIndexBuilder();
+    let count = 0;
+    services = 0;
+    for (const [service, source] of sources) {
+      for (const operation of await operationsOf(service, source, vocabulary)) {
+        builder.add(operation);
+        count += 1;
+        if (count % batch === 0) await setImmediate();
+      }
+      services += 1;
+      if (services % servicesPerLine === 0 || services === sources.size)
+        log('info', 'models', { indexed: services, of: sources.size });
+    }
+    return builder.finish();
+  };
+  /** Returns the file for the index, whose name changes with the content of the models. They are not read for it. */
+  const cacheFile = async (): Promise<string | undefined> => {
+    const folder = cacheFolder();
+    if (folder === undefined) return undefined;
+    const models = [...sources].map(async ([service, { folder, model }]) => {
+      const path = resolve(folder, model);
+      const status = await stat(path).catch(() => undefined);
+      return [service, path, status?.size, status?.mtimeMs];
+    });
+    return join(folder, `operations-${digestOf([version, await Promise.all(models), [...effects]])}.index`);
+  };
+  const openSearch = async (): Promise<SearchState> => {
+    const vocabulary = readVocabulary();
+    const file = await cacheFile();
+    const cached = file === undefined ? undefined : await readCache(file);
+    const index = cached ?? (await build(vocabulary));
+    if (file !== undefined && cached === undefined) await writeCache(file, index);
+    return { kind: 'ready', search: createSearch(index, vocabulary) };
+  };
+  const start = (): Promise<SearchState> => {
+    opening ??= openSearch().catch((error) => {
+      // The next call tries again.
+      opening = undefined;
+      log('error', 'models', { error: errorName(error) });
+      throw error;
+    });
+    // The rejection reaches a call that still waits, if there is one.
+    opening.catch(() => undefined);
+    return opening;
+  };
+
+  return {
+    search: () =>
+      Promise.race([
+        start(),
+        delay(waitMs, undefined, { ref: false }).then(() => ({
+          kind: 'building' as const,
+          services,
+          of: sources.size,
+        })),
+      ]),
+    prepare: async () => access((await cacheFile()) ?? '').catch(() => void start()),
+  };
+}
+
 /** Number of files that are kept, because a user may have several sets of models. */
 const keptFiles = 4;
 /** Bytes. */
 const largestCache = 200_000_000;
+/** Bytes of the hash before the index. */
+const hashLength = 32;
+const hashOf = (data: Buffer): Buffer => createHash('sha256').update(data).digest();
 
-/** Undefined if there is no file of this user for the digest, or if it cannot be used. */
-async function readCache(folder: string, digest: string): Promise<OperationIndex | undefined> {
+/** Undefined if there is no file that only this user can change or read, or if it is damaged. */
+async function readCache(path: string): Promise<OperationIndex | undefined> {
+  const file = await open(path).catch(() => undefined);
   try {
-    const file = await open(fileIn(folder, digest));
-    try {
-      const stats = await file.stat();
-      if (!isOwn(stats) || stats.size > largestCache) return undefined;
-      const json = parseJson(await file.readFile('utf8'));
-      return isObject(json) && json.digest === digest ? restoreIndex(json.index) : undefined;
-    } finally {
-      await file.close();
-    }
+    const stats = await file?.stat();
+    if (file === undefined || stats === undefined || stats.size > largestCache) return undefined;
+    // On Windows, the folder is already private.
+    const isOwn = process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o077) === 0);
+    const content = isOwn ? await file.readFile() : Buffer.of();
+    const data = content.subarray(hashLength);
+    const isWhole = content.subarray(0, hashLength).equals(hashOf(data));
+    // Another version of Node.js may have written the file.
+    return isWhole ? attempt((): OperationIndex => deserialize(data), undefined) : undefined;
   } catch {
     return undefined;
+  } finally {
+    await file?.close();
   }
 }
 
-/** True for a file that no other user can change or read. On Windows, the folder is already private. */
-const isOwn = ({ mode, uid }: Stats): boolean =>
-  process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0);
-
 /** Without a cache, the next start builds the index again. */
-async function writeCache(folder: string, digest: string, index: OperationIndex): Promise<void> {
+async function writeCache(path: string, index: OperationIndex): Promise<void> {
   try {
+    const folder = dirname(path);
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const file = fileIn(folder, digest);
     // Another process may write the same file.
-    const draft = `${file}.${randomUUID()}`;
-    await writeFile(draft, JSON.stringify({ digest, index: indexData(index) }), { mode: 0o600, flag: 'wx' });
-    await rename(draft, file);
+    const draft = `${path}.${randomUUID()}`;
+    const data = serialize(index);
+    await writeFile(draft, Buffer.concat([hashOf(data), data]), { mode: 0o600, flag: 'wx' });
+    await rename(draft, path);
     await removeOldest(folder);
   } catch {
     // The folder may be read-only, or the disk full.
@@ -120,7 +166,7 @@ async function writeCache(folder: string, digest: string, index: OperationIndex)
 }
 
 async function removeOldest(folder: string): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => cacheFile.test(name));
+  const names = (await readdir(folder)).filter((name) => /^operations-.*\.(?:index|json)$/.test(name));
   const files = await Promise.all(
     names.map(async (name) => ({ name, time: (await stat(join(folder, name))).mtimeMs })),
   );

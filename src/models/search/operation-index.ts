@@ -1,5 +1,4 @@
 /** The index of the search: which operations have which words, and how much each word says about an operation. */
-import * as z from 'zod';
 import type { Effect } from '../../tools/define-operation.js';
 import { nameInWords } from '../../util/field-names.js';
 import { sentenceCase } from '../../util/human.js';
@@ -38,7 +37,8 @@ export interface OperationIndex {
   readonly weights: Float32Array;
 }
 
-type GivenEffects = ReadonlyMap<string, Effect> | undefined;
+/** The effects that settings and tools give to operations, by names such as `ec2:DescribeVolumes`. The others are guessed. */
+export type GivenEffects = ReadonlyMap<string, Effect>;
 
 /** A word in the name says most. A word that the documentation repeats does not say more. */
 const weightOf = { name: 1, service: 0.4, argument: 0.2, documentation: 0.3, firstSentence: 0.15 };
@@ -148,50 +148,8 @@ export function createIndexBuilder(): { add(operation: IndexedOperation): void; 
         operations.set(posting.operations, starts[number]);
         weights.set(posting.weights, starts[number]);
       }
-      return { entries, numbers: numbered([...postings.keys()]), starts, operations, weights };
+      const numbers = new Map([...postings.keys()].map((word, number) => [word, number]));
+      return { entries, numbers, starts, operations, weights };
     },
-  };
-}
-
-const numbered = (words: readonly string[]): ReadonlyMap<string, number> =>
-  new Map(words.map((word, number) => [word, number]));
-
-const numbersInBase64 = z.base64().transform((text) => Uint8Array.from(Buffer.from(text, 'base64')).buffer);
-const indexSchema = z.object({
-  entries: z.array(
-    z.object({
-      service: z.string(),
-      operation: z.string(),
-      summary: z.string(),
-      effect: z.enum(['read', 'create', 'alter', 'delete']),
-      canCost: z.boolean(),
-      givesSecrets: z.boolean(),
-      required: z.array(z.string()),
-      deprecated: z.string().optional(),
-    }),
-  ),
-  words: z.array(z.string()),
-  starts: numbersInBase64,
-  operations: numbersInBase64,
-  weights: numbersInBase64,
-});
-
-/** Returns an index as data for JSON. */
-export function indexData({ entries, numbers, starts, operations, weights }: OperationIndex): unknown {
-  const base64 = ({ buffer }: Uint32Array | Float32Array) => Buffer.from(buffer).toString('base64');
-  const lists = { starts: base64(starts), operations: base64(operations), weights: base64(weights) };
-  return { entries, words: [...numbers.keys()], ...lists };
-}
-
-/** Reads an index from parsed JSON. Undefined if it is no index. */
-export function restoreIndex(json: unknown): OperationIndex | undefined {
-  const { data } = indexSchema.safeParse(json);
-  if (data === undefined) return undefined;
-  return {
-    entries: data.entries,
-    numbers: numbered(data.words),
-    starts: new Uint32Array(data.starts),
-    operations: new Uint32Array(data.operations),
-    weights: new Float32Array(data.weights),
   };
 }

@@ -7,7 +7,7 @@ import { createSearch } from '../../../src/models/search/search-operations.js';
 import { member, smallModel } from '../small-model.js';
 import { smallSearch } from './small-search.js';
 
-const search = await smallSearch();
+const search = smallSearch();
 
 test('an entry has everything that an agent needs to choose', () => {
   expect(foundData(search({ words: 'terminate instances', effect: 'delete' })).operations[0]).toEqual({

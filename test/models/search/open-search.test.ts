@@ -5,115 +5,127 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openSearch } from '../../../src/models/search/open-search.js';
-import { smallModel } from '../small-model.js';
-import { namesIn, servicesOf, smallCloud } from './small-search.js';
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { createServiceSearch } from '../../../src/models/search/open-search.js';
+import type { GivenEffects } from '../../../src/models/search/operation-index.js';
+import { findModels } from '../../../src/models/service-sources.js';
+import { smallModelJson } from '../small-model.js';
 
-let cacheFolder = '';
+/** The index of the search is built at the first search after a change of the models, and cached. */
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-index-'));
+const models = mkdtempSync(join(tmpdir(), 'cloudops-models-'));
+const write = (service: string, ...operations: string[]) =>
+  writeFileSync(
+    join(models, `${service}.json`),
+    JSON.stringify(smallModelJson(Object.fromEntries(operations.map((name) => [name, {}])), {}, 'awsJson1_1')),
+  );
 beforeEach(() => {
-  cacheFolder = mkdtempSync(join(tmpdir(), 'cloudops-search-'));
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  write('disks', 'DescribeVolumes', 'DeleteVolume');
+  writeFileSync(join(models, 'broken.json'), JSON.stringify({ smithy: '2.0', shapes: {}, padding: ' '.repeat(100) }));
 });
-afterEach(() => rmSync(cacheFolder, { recursive: true }));
+afterAll(() => {
+  for (const each of [folder, models]) rmSync(each, { recursive: true });
+});
 
-/** Opens the search, and returns which models were loaded for it. */
-async function opened({ version = '1', fingerprint = '1' } = {}) {
-  const loaded: string[] = [];
-  const services = servicesOf(smallCloud).map(({ service, load }) => ({
-    service,
-    fingerprint,
-    load: () => {
-      loaded.push(service);
-      return load();
-    },
-  }));
-  const search = await openSearch({ services, version, cacheFolder });
-  return { loaded, names: namesIn(search.search({ words: 'turn the machine off' }, () => true)) };
+interface Start {
+  readonly effects?: GivenEffects;
+  readonly version?: string;
+  readonly cacheFolder?: string;
 }
 
-const files = () => readdirSync(cacheFolder).map((name) => join(cacheFolder, name));
-const onlyFile = () => files()[0] ?? '';
-const both = ['compute', 'storage'];
+/** A new process. Returns its search, and the events of its log. */
+async function start({ effects = new Map(), version = '1', cacheFolder = folder }: Start = {}) {
+  const events: string[] = [];
+  const { services } = await findModels(models);
+  const search = createServiceSearch(services, effects, {
+    version,
+    cacheFolder: () => cacheFolder,
+    log: (level, _event, { service, indexed } = {}) => void events.push(`${level} ${String(service ?? indexed)}`),
+  });
+  return { search, events };
+}
 
-test('the index comes from the cache at the next start, and finds the same', async () => {
-  const first = await opened();
-  const second = await opened();
-  expect(first.loaded).toEqual(both);
-  expect(second.loaded).toEqual([]);
-  expect(second.names).toEqual(first.names);
-  expect(first.names[0]).toBe('compute:StopInstances');
+async function find(words: string, options?: Start) {
+  const { search, events } = await start(options);
+  const state = await search.search();
+  if (state.kind === 'building') throw new Error('the index is not ready');
+  const found = state.search.search({ words }, () => true);
+  const entries = found.kind === 'found' ? found.operations.map(({ entry }) => entry) : [];
+  return { names: entries.map(({ operation }) => operation), effects: entries.map(({ effect }) => effect), events };
+}
+
+const files = () => readdirSync(folder).map((name) => join(folder, name));
+const onlyFile = () => files()[0] ?? '';
+const built = ['warn broken', 'info 2'];
+
+test('a model that cannot be used is logged and left out', async () => {
+  expect(await find('delete volume')).toMatchObject({ names: expect.arrayContaining(['DeleteVolume']), events: built });
+});
+
+test('the index is kept in a file that only this user can read, and finds the same at the next start', async () => {
+  const first = await find('delete volume');
+  if (process.platform !== 'win32') expect(statSync(onlyFile()).mode & 0o777).toBe(0o600);
+  expect(await find('delete volume')).toEqual({ ...first, events: [] });
   expect(files()).toHaveLength(1);
 });
 
-test.runIf(process.platform !== 'win32')('only this user can read the file', async () => {
-  await opened();
-  expect(statSync(onlyFile()).mode & 0o777).toBe(0o600);
+test.each<[what: string, change: () => void, options?: Start]>([
+  ['a model', () => write('disks', 'DescribeVolumes', 'AttachVolume')],
+  ['the version', () => undefined, { version: '2' }],
+  ['the file, which is cut', () => truncateSync(onlyFile(), 100)],
+  ['the file, which has other data', () => writeFileSync(onlyFile(), `${readFileSync(onlyFile(), 'latin1')}x`)],
+  ['the file, which others can change', () => chmodSync(onlyFile(), 0o666)],
+])('it is built again after a change of %s', async (_what, change, options) => {
+  await find('delete volume');
+  change();
+  expect((await find('delete volume', options)).events).toEqual(built);
 });
 
-test.each<[why: string, spoil: () => void]>([
-  ['is cut', () => writeFileSync(onlyFile(), readFileSync(onlyFile(), 'utf8').slice(0, -20))],
-  [
-    'is of another set of models',
-    () => writeFileSync(onlyFile(), readFileSync(onlyFile(), 'utf8').replace(/\w{64}/, '0')),
-  ],
-  [
-    'has other data',
-    () => writeFileSync(onlyFile(), readFileSync(onlyFile(), 'utf8').replace('"entries":[', '"entries":[1,')),
-  ],
-  ['can be changed by others', () => chmodSync(onlyFile(), 0o666)],
-])('a file is not used if it %s', async (_why, spoil) => {
-  await opened();
-  spoil();
-  expect((await opened()).loaded).toEqual(both);
+test('it is built in the background, unless it is there', async () => {
+  await find('delete volume');
+  const cached = await start();
+  await cached.search.prepare();
+  expect(cached.events).toEqual([]);
+  write('disks', 'DescribeVolumes', 'DeleteVolume', 'DetachVolume');
+  const { search, events } = await start();
+  await search.prepare();
+  await vi.waitFor(() => expect(events).toContain('info 2'));
 });
 
-test.each([{ version: '2' }, { fingerprint: '2' }])('the index is built again after a change of %j', async (change) => {
-  await opened();
-  expect((await opened(change)).loaded).toEqual(both);
+test('it has the effects that settings give', async () => {
+  expect((await find('delete volume')).effects[0]).toBe('delete');
+  const effects = new Map([['disks:DeleteVolume', 'alter'] as const]);
+  expect((await find('delete volume', { effects })).effects[0]).toBe('alter');
 });
 
 test('indexes of four sets of models are kept', async () => {
-  for (const version of ['1', '2', '3', '4']) await opened({ version });
+  for (const version of ['1', '2', '3', '4']) await find('delete volume', { version });
   for (const [age, file] of files().entries()) utimesSync(file, age, age);
-  await opened({ version: '5' });
+  await find('delete volume', { version: '5' });
   expect(files()).toHaveLength(4);
-  expect((await opened({ version: '5' })).loaded).toEqual([]);
+  expect((await find('delete volume', { version: '5' })).events).toEqual([]);
 });
 
 test('without a folder that can be written, the index is built at each start', async () => {
-  const file = join(cacheFolder, 'file');
-  writeFileSync(file, '');
-  const search = await openSearch({
-    services: servicesOf(smallCloud),
-    version: '1',
-    cacheFolder: join(file, 'folder'),
-  });
-  expect(search.search({ words: 'StopInstances' }, () => true).kind).toBe('found');
+  const { names } = await find('delete volume', { cacheFolder: join(models, 'disks.json', 'folder') });
+  expect(names).toContain('DeleteVolume');
 });
 
-test('other work runs while the index is built, and progress is told for each service', async () => {
-  const names = Array.from({ length: 200 }, (_, index) => [`DescribeThing${index}`, {}]);
-  const cloud = { one: smallModel(Object.fromEntries(names)), two: smallModel({ DescribeOthers: {} }) };
+test('other work runs while the index is built', async () => {
+  write('disks', ...Array.from({ length: 200 }, (_, index) => `DescribeThing${index}`));
   let turns = 0;
   const timer = setInterval(() => {
     turns += 1;
   });
-  const onProgress = vi.fn();
-  await openSearch({ services: servicesOf(cloud), version: '1', onProgress });
+  await find('things');
   clearInterval(timer);
   expect(turns).toBeGreaterThan(0);
-  expect(onProgress.mock.calls).toEqual([[{ services: 1, of: 2 }], [{ services: 2, of: 2 }]]);
-});
-
-test('a model that cannot be used is left out', async () => {
-  const [compute, storage] = servicesOf(smallCloud);
-  const services = [compute, storage].flatMap((service) => service ?? []);
-  const broken = { service: 'broken', fingerprint: '1', load: () => Promise.resolve(undefined) };
-  const search = await openSearch({ services: [broken, ...services], version: '1' });
-  expect(search.search({ words: 'weather' }, () => true)).toMatchObject({ services: both });
 });

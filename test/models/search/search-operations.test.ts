@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { namesIn, smallSearch } from './small-search.js';
 
-const search = await smallSearch();
+const search = smallSearch();
 const firstFor = (words: string) => namesIn(search(words))[0];
 
 describe('an exact name comes first, in any spelling', () => {

@@ -1,13 +1,19 @@
 import type { Model } from '../../../src/models/model.js';
-import { openSearch } from '../../../src/models/search/open-search.js';
-import type { FoundOperations, OperationEntry, OperationQuery } from '../../../src/models/search/search-operations.js';
+import { createIndexBuilder, entriesOf } from '../../../src/models/search/operation-index.js';
+import { readVocabulary } from '../../../src/models/search/read-vocabulary.js';
+import {
+  createSearch,
+  type FoundOperations,
+  type OperationEntry,
+  type OperationQuery,
+} from '../../../src/models/search/search-operations.js';
 import { member, smallModel } from '../small-model.js';
 
 const required = member('String', { required: {} });
 const documented = (documentation: string) => ({ 'smithy.api#documentation': documentation });
 
 /** Two services, whose operations have some names in common. One is documented in Japanese. */
-export const smallCloud: Readonly<Record<string, Model>> = {
+const smallCloud: Readonly<Record<string, Model>> = {
   compute: smallModel(
     {
       DescribeInstances: { input: { InstanceIds: 'String' }, traits: documented('Describes instances.') },
@@ -43,20 +49,18 @@ export const smallCloud: Readonly<Record<string, Model>> = {
   ),
 };
 
-export const servicesOf = (cloud: Readonly<Record<string, Model>>) =>
-  Object.entries(cloud).map(([service, model]) => ({
-    service,
-    fingerprint: '1',
-    load: () => Promise.resolve(model),
-  }));
-
 const anything = () => true;
 
 /** Returns a function that searches the small cloud. */
-export async function smallSearch(): Promise<
-  (query: string | OperationQuery, isAllowed?: (entry: OperationEntry) => boolean) => FoundOperations
-> {
-  const search = await openSearch({ services: servicesOf(smallCloud), version: '1' });
+export function smallSearch(): (
+  query: string | OperationQuery,
+  isAllowed?: (entry: OperationEntry) => boolean,
+) => FoundOperations {
+  const vocabulary = readVocabulary();
+  const builder = createIndexBuilder();
+  for (const [service, model] of Object.entries(smallCloud))
+    for (const operation of entriesOf({ service, model }, vocabulary)) builder.add(operation);
+  const search = createSearch(builder.finish(), vocabulary);
   return (query, isAllowed = anything) =>
     search.search(typeof query === 'string' ? { words: query } : query, isAllowed);
 }
