@@ -8,6 +8,7 @@ import { fieldsAtAnyDepth } from './argument-names.js';
 import type { Argument, ValueRules } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
 import type { ModelOperation } from './model.js';
+import type { IsMember } from './secret-members.js';
 import { wordsOf } from './short-tool-names.js';
 
 const namesInHeadline = 2;
@@ -34,8 +35,7 @@ export function changeTexts(
   const title = defined(sentenceCase(nameInWords(operation.name)));
   // The texts of a change must not show secrets.
   const visible = toolArguments.filter((argument) => !isSecret(argument));
-  const found = [...identifyingTexts(visible, operation), ...identifyingLists(visible, isSecret)];
-  const identifiers = found.length > 0 ? found : probableIdentifiers(visible, isSecret);
+  const identifiers = identifiersOf(visible, operation, isSecret);
   // If `clusterId` and `nodeId` identify a node, `nodeId` is the resource's own identifier.
   const isDeletion = settings.effect === 'delete';
   const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, { isDeletion });
@@ -110,37 +110,61 @@ function namesText(names: readonly string[]): SafeText {
 /** Returns the resource in a URL or an ARN, because a headline shows only the beginning of a name. */
 const endOfName = (name: string): string => name.replace(/^(?:https?:\/\/[^/]*\/|arn:(?:[^:]*:){4})(?=.)/, '');
 
+/** Returns the arguments that say best what a change is about. */
+function identifiersOf(
+  visible: readonly Argument[],
+  operation: ModelOperation,
+  isSecret: IsMember,
+): readonly Identifier[] {
+  const required = visible.filter(({ isRequired }) => isRequired);
+  const texts = ofKinds(required, 'text');
+  const inside = namesInside(required, isSecret);
+  const asName = (field: Argument) => identifierOf(field, field.name);
+  const asValue = (field: Argument) => ({ ...asName(field), isName: false });
+  const choices: readonly (() => readonly Identifier[])[] = [
+    () => [...identifyingTexts(visible, texts, operation).map(asName), ...inside.filter(({ isList }) => isList)],
+    () => inside,
+    () => texts.filter(({ memberName }) => !content.test(nameInWords(memberName))).map(asName),
+    () => [...ofKinds(visible, 'text').filter(isNamedLikeId).map(asName), ...namesInside(visible, isSecret)],
+    () => required.filter(isListOfTexts).map((field) => identifierOf(field, `${field.name}[]`)),
+    () => ofKinds(required, 'map').map(asValue),
+    () => texts.map(asValue),
+    () => ofKinds(required, 'enum', 'integer', 'boolean').map(asValue),
+  ];
+  for (const choose of choices) {
+    const chosen = choose();
+    if (chosen.length > 0) return chosen;
+  }
+  return [];
+}
+
 /** Returns the arguments in the path, or else texts that are named like an identifier or like the operation's own resource. */
 function identifyingTexts(
-  toolArguments: readonly Argument[],
+  visible: readonly Argument[],
+  required: readonly Argument[],
   { name: operationName, http: { uri: uriPath } }: ModelOperation,
-): readonly Identifier[] {
+): readonly Argument[] {
   const namesInPath = [...uriPath.matchAll(/\{([^{}+]+)\+?\}/g)].map(([, memberName]) => memberName);
   const inPath = namesInPath.flatMap((nameInPath) =>
-    toolArguments.filter(({ location, memberName }) => location === 'path' && memberName === nameInPath),
+    visible.filter(({ location, memberName }) => location === 'path' && memberName === nameInPath),
   );
-  const requiredTexts = toolArguments.filter(({ isRequired, rules }) => isRequired && rules.kind === 'text');
-  const isUrl = ({ memberName }: Argument) => urlEnding.test(nameInWords(memberName));
   const operationWords = singular(nameInWords(operationName).toLowerCase());
   const isOfResource = (argument: Argument) => {
-    const { kind } = identifierOf(argument);
-    if (argument.rules.kind !== 'text') return false;
+    const kind = kindOf(argument);
     return isNamedLikeId(argument) ? operationWords.endsWith(kind) : operationWords.includes(` ${kind}`);
   };
   const isOwnName = (argument: Argument) => {
-    const { kind } = identifierOf(argument);
+    const kind = kindOf(argument);
     return isNamedLikeId(argument) && (kind === '' || operationWords.endsWith(` ${kind}`));
   };
   const choices = [
     // The path of a creation may have only what holds the new thing.
-    inPath.length === 0
-      ? []
-      : [...inPath, ...requiredTexts.filter((each) => !inPath.includes(each) && isOwnName(each))],
-    requiredTexts.filter(isNamedLikeId),
-    requiredTexts.filter(isUrl),
-    toolArguments.filter(isOfResource),
+    inPath.length === 0 ? [] : [...inPath, ...required.filter((each) => !inPath.includes(each) && isOwnName(each))],
+    required.filter(isNamedLikeId),
+    required.filter(({ memberName }) => urlEnding.test(nameInWords(memberName))),
+    ofKinds(visible, 'text').filter(isOfResource),
   ];
-  return (choices.find(({ length }) => length > 0) ?? []).map((argument) => identifierOf(argument));
+  return choices.find(({ length }) => length > 0) ?? [];
 }
 
 const urlEnding = /\burl$/i;
@@ -159,103 +183,54 @@ const levelsOfStructures = 2;
 const ofKinds = (fields: readonly Argument[], ...kinds: readonly ValueRules['kind'][]): readonly Argument[] =>
   fields.filter(({ rules }) => kinds.includes(rules.kind));
 
-/** Returns the outermost texts in structures and lists that are named like an identifier. A list with a secret field is left out. */
-function namesInside(
-  fields: readonly Argument[],
-  isSecret: (field: Argument) => boolean,
-  prefix = '',
-  level = 1,
-): readonly Identifier[] {
-  return ofKinds(fields, 'structure', 'list').flatMap((field) => {
-    const isList = field.rules.kind === 'list';
-    const inner = field.rules.kind === 'list' ? field.rules.element() : field.rules;
-    if (inner.kind !== 'structure' || (isList && fieldsAtAnyDepth([field]).some(isSecret))) return [];
-    const path = `${prefix}${field.name}${isList ? '[]' : ''}.`;
+/** Returns the names in structures and lists, the outermost ones. A list with a secret field is left out. */
+function namesInside(fields: readonly Argument[], isSecret: IsMember, prefix = '', level = 1): readonly Identifier[] {
+  return fields.flatMap((field) => {
+    const { name, rules } = field;
+    const isList = rules.kind === 'list';
+    if (isList && fieldsAtAnyDepth([field]).some(isSecret)) return [];
+    const inner = isList ? rules.element() : rules;
+    const path = prefix + (isList ? `${name}[]` : name);
+    if (inner.kind !== 'structure') return isListOfNames(field) ? [identifierOf(field, path)] : [];
     const inside = inner.fields().filter((each) => !isSecret(each));
-    const names = ofKinds(inside, 'text').filter(isNamedLikeId);
-    if (names.length > 0)
-      return names.map((each) => ({ ...identifierOf(each), path: path + each.name, isList: path.includes('[]') }));
-    return level < levelsOfStructures ? namesInside(inside, isSecret, path, level + 1) : [];
+    const names = namesAmong(ofKinds(inside, 'text'));
+    if (names.length === 0 && level < levelsOfStructures) return namesInside(inside, isSecret, `${path}.`, level + 1);
+    return names.map((each) => ({
+      ...identifierOf(each, `${path}.${each.name}`),
+      ...(isList && wordsOfList(field, names)),
+    }));
   });
 }
+
+/** The name of a list says what its entries are. */
+const wordsOfList = (list: Argument, names: readonly Argument[]): Partial<Identifier> | undefined =>
+  names.length === 1 ? { words: nameInWords(list.name), kind: kindOf(list) } : undefined;
+
+/** A thing with several names may be given by any of them, unless one is required. */
+function namesAmong(texts: readonly Argument[]): readonly Argument[] {
+  const best = identifyingField(texts.filter(({ isRequired }) => isRequired).map(({ name }) => name));
+  return texts.filter((each) => (best === undefined ? isNamedLikeId(each) : each.name === best));
+}
+
+const isListOfNames = (field: Argument): boolean =>
+  isListOfTexts(field) && (isNamedLikeId(field) || /resources$/i.test(field.memberName));
 
 const isListOfTexts = ({ rules }: Argument): boolean => rules.kind === 'list' && rules.element().kind === 'text';
 
-/** Returns the best arguments of a change that has no required name of a thing: names in its structures, other texts, optional names, values. */
-function probableIdentifiers(
-  visible: readonly Argument[],
-  isSecret: (field: Argument) => boolean,
-): readonly Identifier[] {
-  const required = visible.filter(({ isRequired }) => isRequired);
-  const texts = ofKinds(required, 'text');
-  const asName = (field: Argument) => identifierOf(field);
-  const asList = (field: Argument) => identifierOf(field, `${field.name}[]`);
-  const asValue = (field: Argument) => ({ ...identifierOf(field), isName: false });
-  const choices: readonly (() => readonly Identifier[])[] = [
-    () => namesInside(required, isSecret),
-    () => texts.filter(({ memberName }) => !content.test(nameInWords(memberName))).map(asName),
-    () => [
-      ...ofKinds(visible, 'text').filter(isNamedLikeId).map(asName),
-      ...visible.filter((field) => isListOfTexts(field) && isNamedLikeId(field)).map(asList),
-      ...namesInside(visible, isSecret),
-    ],
-    () => required.filter(isListOfTexts).map(asList),
-    () => ofKinds(required, 'map').map(asValue),
-    () => texts.map(asValue),
-    () => ofKinds(required, 'enum', 'integer', 'boolean').map(asValue),
-  ];
-  for (const choose of choices) {
-    const chosen = choose();
-    if (chosen.length > 0) return chosen;
-  }
-  return [];
-}
+/** Singular name in words without its ending: `instance`. */
+const kindOf = ({ memberName }: Argument): string =>
+  [...nameEndings, urlEnding]
+    .reduce((text, ending) => text.replace(ending, ''), singular(nameInWords(memberName).toLowerCase()))
+    .trim();
 
-function identifierOf({ name, memberName, location }: Argument, namesPath?: string): Identifier {
-  const memberWords = singular(nameInWords(memberName).toLowerCase());
-  return {
-    path: namesPath ?? name,
-    isList: namesPath !== undefined,
-    words: nameInWords(name),
-    kind: [...nameEndings, urlEnding].reduce((text, ending) => text.replace(ending, ''), memberWords).trim(),
-    isInPath: location === 'path',
-    isName: true,
-  };
-}
-
-const levelsOfLists = 2;
-
-/** Returns the required lists of identifiers, or of structures with an identifier. A list with a secret field is left out. */
-function identifyingLists(
-  fields: readonly Argument[],
-  isSecret: (field: Argument) => boolean,
-  prefix = '',
-  level = 1,
-): readonly Identifier[] {
-  return fields.flatMap((field) => {
-    const { name, isRequired, rules } = field;
-    if (!isRequired) return [];
-    const path = prefix + name;
-    if (rules.kind === 'structure' && level < levelsOfLists)
-      return identifyingLists(rules.fields(), isSecret, `${path}.`, level + 1);
-    if (rules.kind !== 'list') return [];
-
-    const namePath = namePathOf(field, rules.element());
-    const holdsSecret = fieldsAtAnyDepth([field]).some(isSecret);
-    if (namePath === undefined || holdsSecret) return [];
-    return [identifierOf(field, `${path}[]${namePath}`)];
-  });
-}
-
-/** Empty if the entry is the name, and undefined if it has none. */
-function namePathOf(list: Argument, entry: ValueRules): string | undefined {
-  if (entry.kind === 'text') return isNamedLikeId(list) || /resources$/i.test(list.memberName) ? '' : undefined;
-  if (entry.kind !== 'structure') return undefined;
-  const texts = entry.fields().filter(({ rules }) => rules.kind === 'text');
-  const required = texts.filter(({ isRequired }) => isRequired);
-  const name = identifyingField((required.length > 0 ? required : texts).map((field) => field.name));
-  return name === undefined ? undefined : `.${name}`;
-}
+const identifierOf = (field: Argument, path: string): Identifier => ({
+  path,
+  isList: path.includes('[]'),
+  words: nameInWords(field.name),
+  kind: kindOf(field),
+  isInPath: field.location === 'path',
+  isName: true,
+});
 
 /**
  * Prefers the namesake of the operation (`PolicyName` of `DeleteUserPolicy`). For a deletion, a list comes next, because the operation deletes its

@@ -51,42 +51,27 @@ interface EffectDoubt {
 
 type DeclaredOperation = Pick<Operation, 'api' | 'method' | 'effect' | 'effectIsSure'>;
 
-/** Compares the declared effect of an operation with its name and method. */
-export function effectDoubt(operation: DeclaredOperation): EffectDoubt | undefined {
-  if (operation.effectIsSure === true) return undefined;
-  return operation.effect === 'read' ? doubtOfRead(operation) : doubtOfChange(operation);
-}
-
-const ifSure = 'effectIsSure: true says that this is right';
-
-/** Reads run without plan and consent, so a name of a change may be a problem. */
-function doubtOfRead({ api, method }: DeclaredOperation): EffectDoubt | undefined {
+/** Compares the declared effect of an operation with its name and method. Reads run without plan and consent, so a name of a change is a problem. */
+export function effectDoubt({ api, method, effect, effectIsSure }: DeclaredOperation): EffectDoubt | undefined {
   const byName = effectOfName(api);
-  if (byName === 'read') return undefined;
   const isReadByMethod = methodsThatTell.get(method) === true;
-  if (byName === undefined)
-    return isReadByMethod
-      ? undefined
-      : { kind: 'note', text: `Neither the name ${api} nor ${method} says that it only reads. ${ifSure}.` };
+  const isProved = byName === 'read' || (byName === undefined && isReadByMethod);
+  const isDeletion = byName === 'delete' || method === 'DELETE';
+  if (effectIsSure === true || (effect === 'read' ? isProved : effect === 'delete' || !isDeletion)) return undefined;
 
-  if (isReadByMethod || !isNamedLikeChange(api))
-    return { kind: 'note', text: `${api} is declared as read, but its name may be that of a change. ${ifSure}.` };
-  return { kind: 'problem', text: `effect: is read, but ${api} is named like a change (${byName}). ${ifSure}` };
+  const ifSure = 'effectIsSure: true says that this is right';
+  if (effect !== 'read')
+    return {
+      kind: 'note',
+      text: `${api} looks like a deletion, but is declared as ${effect}, so nobody types a name to confirm it. ${ifSure}.`,
+    };
+  return byName === undefined || isReadByMethod
+    ? {
+        kind: 'note',
+        text: `${api} is declared as read, but its name or ${method} may be that of a change. ${ifSure}.`,
+      }
+    : { kind: 'problem', text: `effect: is read, but ${api} is named like a change (${byName}). ${ifSure}` };
 }
-
-function doubtOfChange({ api, method, effect }: DeclaredOperation): EffectDoubt | undefined {
-  const isLikeDeletion = effectOfName(api) === 'delete' || method === 'DELETE';
-  if (effect === 'delete' || !isLikeDeletion) return undefined;
-  const text = `${api} looks like a deletion, but is declared as ${effect}, so nobody types a name to confirm it. ${ifSure}.`;
-  return { kind: 'note', text };
-}
-
-/** False for names that may be nouns, such as `StartTime` and `UpdateHistory`. */
-const isNamedLikeChange = (name: string): boolean => neverNouns.test(sentenceCase(name)) || !endsOfReads.test(name);
-
-const neverNouns =
-  /^(?:Create|Put|Add|Modify|Attach|Detach|Remove|Delete|Terminate|Destroy|Deregister|Reboot|Stop|Enable|Disable|Associate|Disassociate|Authorize|Revoke)(?![a-z])/;
-const endsOfReads = /(?:Status|State|List|History|Time|Report|Query|Tracker|Members|Count|Summary)$/;
 
 /** The list of reads is narrow, because a read needs no consent. The lookahead keeps `Getaway` from counting as `Get`. */
 const verbs: Readonly<Record<Effect, RegExp>> = {
