@@ -14,7 +14,7 @@ import { createCodec } from './codec.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { followFinder } from './model-follow.js';
 import { modelOperation } from './model-operation.js';
-import { type ParsedSettings, readSettings } from './model-settings.js';
+import type { ParsedSettings } from './model-settings.js';
 import { UnusableFile } from './settings-schema.js';
 
 /**
@@ -24,11 +24,10 @@ import { UnusableFile } from './settings-schema.js';
 export async function operationsFromModel(
   folder: string,
   path: string,
-  settings: unknown,
+  settings: ParsedSettings,
   rules: ToolRules,
 ): Promise<readonly Operation[]> {
-  const fileSettings = readSettings(settings);
-  const { operations, problems } = makeOperations(await openModel(folder, path), fileSettings, rules);
+  const { operations, problems } = makeOperations(await openModel(folder, path), settings, rules);
   if (problems.size > 0)
     throw new UnusableFile(...[...problems].map(([name, problem]) => `operations.${quoteName(name)}: ${problem}`));
   return operations;

@@ -10,9 +10,9 @@ import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import type { ToolRules } from './chosen-operation.js';
 import { effectDoubt } from './guess-effect.js';
-import { serviceSettings } from './model-settings.js';
+import { modelSettings, serviceSettings } from './model-settings.js';
 import { apiOf, type ServiceSource, type ServiceSources, serviceNamePattern } from './service-sources.js';
-import { followSchema, onlyFields, problemOf, UnusableFile } from './settings-schema.js';
+import { followSchema, onlyFields, parsed, UnusableFile } from './settings-schema.js';
 
 /** The user's own operations, from the files that `CLOUDOPS_OPERATIONS` names. */
 export interface OwnOperations {
@@ -40,23 +40,17 @@ interface Loaded {
   readonly operations: Operation[];
   readonly follows: Record<string, Follow>;
   readonly services: Map<string, ServiceSource>;
+  /** The file of each operation and of each extended change, by tool name. */
   readonly files: Map<string, string>;
-  readonly extendingFiles: Map<string, string>;
 }
 
 /** Loads the operations of a file, or of all `.operations.json` files in a folder. Never rejects. */
 export async function loadOperations(path: string, hosts: HostRules): Promise<OwnOperations> {
-  const loaded: Loaded = {
-    operations: [],
-    follows: {},
-    services: new Map(),
-    files: new Map(),
-    extendingFiles: new Map(),
-  };
+  const loaded: Loaded = { operations: [], follows: {}, services: new Map(), files: new Map() };
   const { files, problem } = await filesAt(path);
   const problems = problem === undefined ? [] : [problem];
   for (const file of files) {
-    const fileProblems = await loadFile(file, loaded, hosts);
+    const fileProblems = await problemsIn(() => loadFile(file, loaded, hosts));
     problems.push(...fileProblems.slice(0, maximumProblems).map((text) => problemLine(file, text)));
   }
   // `follow` may name a read of a later file.
@@ -66,6 +60,15 @@ export async function loadOperations(path: string, hosts: HostRules): Promise<Ow
   const { operations, follows, services } = loaded;
   const doubts = operations.flatMap((operation) => effectDoubt(operation)?.text ?? []);
   return { operations, follows, services, notes: doubts.map(aboutFiles), problems: [] };
+}
+
+/** Returns the problems that `load` returns, or that keep it from ending. */
+async function problemsIn(load: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  try {
+    return await load();
+  } catch (error) {
+    return error instanceof UnusableFile ? error.problems : [`it cannot be read (${fileFault(error)})`];
+  }
 }
 
 /** `defined` adds no quotation marks, because the sentence already quotes texts of the files. */
@@ -89,36 +92,21 @@ async function filesAt(path: string): Promise<{ readonly files: readonly string[
 
 /** Returns the problems of the file. */
 async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise<readonly string[]> {
-  try {
-    const { models, services, extend } = await readOperationsFile(path);
-    const problems = [...addExtensions(extend, path, loaded), ...(await addServices(services, path, loaded))];
-    for (const [index, model] of models.entries()) {
-      const place = models.length === 1 ? '' : `models[${index}]: `;
-      const problemsOfModel = await loadModel(model, path, loaded, hosts);
-      problems.push(...problemsOfModel.map((problem) => place + problem));
-    }
-    return problems;
-  } catch (error) {
-    if (error instanceof UnusableFile) return error.problems;
-    return [`it cannot be read (${fileFault(error)})`];
+  const { models, services, extend } = await readOperationsFile(path);
+  const problems = [...addExtensions(extend, path, loaded), ...(await addServices(services, path, loaded))];
+  for (const [index, model] of models.entries()) {
+    const place = models.length === 1 ? '' : `models[${index}]: `;
+    const problemsOfModel = await problemsIn(() => loadModel(model, path, loaded, hosts));
+    problems.push(...problemsOfModel.map((problem) => place + problem));
   }
+  return problems;
 }
 
-async function loadModel(
-  { model, ...settings }: ModelOfFile,
-  path: string,
-  loaded: Loaded,
-  hosts: HostRules,
-): Promise<readonly string[]> {
-  try {
-    // Loaded late, so that a server without models starts fast.
-    const { operationsFromModel } = await import('./from-model.js');
-    const operations = await operationsFromModel(dirname(path), model, settings, hosts);
-    return operations.flatMap((operation) => addOperation(operation, path, loaded, hosts));
-  } catch (error) {
-    if (error instanceof UnusableFile) return error.problems;
-    throw error;
-  }
+async function loadModel({ model, ...settings }: ModelOfFile, path: string, loaded: Loaded, hosts: HostRules) {
+  // Loaded late, so that a server without models starts fast.
+  const { operationsFromModel } = await import('./from-model.js');
+  const operations = await operationsFromModel(dirname(path), model, parsed(modelSettings, settings), hosts);
+  return operations.flatMap((operation) => addOperation(operation, path, loaded, hosts));
 }
 
 const builtInChanges = builtIn.flatMap(({ name, change }) => (change === undefined ? [] : [name]));
@@ -162,19 +150,12 @@ async function readOperationsFile(path: string) {
   };
 }
 
-/** @throws UnusableFile */
-function parsed<Value>(schema: z.ZodType<Value>, json: unknown): Value {
-  const { data, error } = schema.safeParse(json);
-  if (data === undefined) throw new UnusableFile(...(error?.issues ?? []).map((issue) => problemOf(json, issue)));
-  return data;
-}
-
-function addExtensions(extend: Extensions, path: string, { follows, extendingFiles }: Loaded): string[] {
+function addExtensions(extend: Extensions, path: string, { follows, files }: Loaded): string[] {
   return Object.entries(extend).flatMap(([change, extension]) => {
     if (extension === undefined) return [];
     if (Object.hasOwn(follows, change)) return [`extend: ${change} is already extended by another file`];
     follows[change] = extension.follow;
-    extendingFiles.set(change, path);
+    files.set(change, path);
     return [];
   });
 }
@@ -209,7 +190,8 @@ function addOperation(operation: Operation, path: string, loaded: Loaded, hosts:
 const toolName = /^[a-z][a-z0-9_]{0,63}$/;
 
 function problemsOf(operation: Operation, { operations, files }: Loaded, { reservedNames }: HostRules): string[] {
-  const { name, service, signing } = operation;
+  const { name, service, signing, method } = operation;
+  const isRead = operation.effect === 'read';
   const known = [...builtIn, ...operations];
   // Every object has properties such as `constructor`.
   const isNameTaken = name in {} || known.some((other) => other.name === name) || reservedNames.includes(name);
@@ -227,27 +209,23 @@ function problemsOf(operation: Operation, { operations, files }: Loaded, { reser
     [isNameTaken, `name: is taken by another operation${inFile}. Choose another name, or a prefix`],
     [hasOtherSigning, `api: its requests must be signed like those of ${otherOfService?.name}, which has the same api`],
     [doubt?.kind === 'problem', doubt?.text ?? ''],
-    ...effectAndMethod(operation),
+    [
+      isRead && ['PUT', 'PATCH', 'DELETE'].includes(method),
+      `effect: must not be read, because its method is ${method}`,
+    ],
+    [!isRead && method === 'HEAD', 'effect: must be read, because its method is HEAD'],
   ];
   return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
 }
 
-const effectAndMethod = ({ effect, method }: Operation): readonly (readonly [boolean, string])[] => [
-  [
-    effect === 'read' && ['PUT', 'PATCH', 'DELETE'].includes(method),
-    `effect: must not be read, because its method is ${method}`,
-  ],
-  [effect !== 'read' && method === 'HEAD', 'effect: must be read, because its method is HEAD'],
-];
-
 /** Returns the problems of all `follow`. */
-function followProblemsIn({ operations, follows, files, extendingFiles }: Loaded): readonly string[] {
+function followProblemsIn({ operations, follows, files }: Loaded): readonly string[] {
   const all = [...builtIn, ...operations];
   return all.flatMap((change) => {
     const { name, follow = follows[name] } = change;
     if (follow === undefined) return [];
-    const file = files.get(name) ?? extendingFiles.get(name) ?? '';
-    return followProblems(change, follow, all).map((problem) => problemLine(file, `${quoteName(name)}: ${problem}`));
+    const problems = followProblems(change, follow, all);
+    return problems.map((problem) => problemLine(files.get(name) ?? '', `${quoteName(name)}: ${problem}`));
   });
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ModelError } from './model.js';
-import { followSchema, limitedText, matching, onlyFields, problemOf, UnusableFile } from './settings-schema.js';
+import { followSchema, limitedText, matching, onlyFields } from './settings-schema.js';
 
 const trueOrFalse = z.boolean('must be true or false');
 const sentences = z.array(limitedText(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
@@ -56,16 +56,6 @@ export type ParsedSettings = z.output<typeof modelSettings>;
 /** The settings of a service in a file of operations, except the model and the API. */
 export type ServiceSettings = Omit<z.output<typeof serviceSettings>, 'model' | 'api'>;
 export type OperationSettings = z.output<typeof operationSettings>;
-
-/**
- * Checks the settings in a file.
- * @throws UnusableFile with the problems, each of which begins with the path of a field
- */
-export function readSettings(settings: unknown): ParsedSettings {
-  const { data, error } = modelSettings.safeParse(settings);
-  if (data === undefined) throw new UnusableFile(...(error?.issues ?? []).map((issue) => problemOf(settings, issue)));
-  return data;
-}
 
 /** Fields that only changes have. */
 const fieldsOfChanges = [

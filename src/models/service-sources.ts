@@ -40,15 +40,14 @@ export async function findModels(folder: string): Promise<ModelFolder> {
   const services = new Map<string, ServiceSource>();
   const notes: SafeText[] = [];
   const ignore = (entry: string, reason: SafeText) =>
-    notes.push(say`CLOUDOPS_MODELS: ${quoted(entry, 100)} is ignored, because ${reason}.`);
+    void notes.push(say`CLOUDOPS_MODELS: ${quoted(entry, 100)} is ignored, because ${reason}.`);
   try {
     // If names have several dates, the newest counts.
     for (const entry of (await readdir(folder)).sort()) {
-      const found = await modelIn(folder, entry).catch((error: unknown) => error);
-      if (typeof found !== 'string') {
-        if (found !== undefined) ignore(entry, reasonFor(found));
-        continue;
-      }
+      const found = await modelIn(folder, entry).catch((error: unknown) =>
+        ignore(entry, say`it cannot be read (${fileFault(error)})`),
+      );
+      if (found === undefined) continue;
       const name = nameOf(entry);
       const other = services.get(name);
       if (name === '') ignore(entry, words('its name has no letters or digits'));
@@ -63,19 +62,10 @@ export async function findModels(folder: string): Promise<ModelFolder> {
   }
 }
 
-/** Bytes. A model has at least a name, a protocol and an operation. */
-const smallestModel = 100;
-const tooSmall = words('it is too small for a model');
-
-const reasonFor = (found: unknown): SafeText =>
-  found === tooSmall ? tooSmall : say`it cannot be read (${fileFault(found)})`;
-
 /** Finds the model in a file or a folder. Undefined if there is none. */
-async function modelIn(folder: string, entry: string): Promise<string | typeof tooSmall | undefined> {
-  const stats = await stat(join(folder, entry));
-  if (stats.isDirectory()) return newestModel(folder, entry);
-  if (!isModel.test(entry)) return undefined;
-  return stats.size < smallestModel ? tooSmall : entry;
+async function modelIn(folder: string, entry: string): Promise<string | undefined> {
+  if ((await stat(join(folder, entry))).isDirectory()) return newestModel(folder, entry);
+  return isModel.test(entry) ? entry : undefined;
 }
 
 /** Files of operations, and other files of botocore, are no models. */

@@ -35,7 +35,7 @@ export const followSchema = onlyFields({
 }) satisfies z.ZodType<Follow>;
 
 /** Returns the problem in an issue of a schema, after the path of the field. */
-export function problemOf(value: unknown, { path, code, message }: z.core.$ZodIssue): string {
+function problemOf(value: unknown, { path, code, message }: z.core.$ZodIssue): string {
   const name = toDotPath(path);
   const problem = code === 'unrecognized_keys' || valueAt(value, name) !== undefined ? message : 'is missing';
   return name === '' ? problem : `${name}: ${problem}`;
@@ -50,4 +50,11 @@ export class UnusableFile extends Error {
     super(problems.join('; '));
     this.problems = problems;
   }
+}
+
+/** @throws UnusableFile with the problems, each of which begins with the path of a field */
+export function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value {
+  const { data, error } = schema.safeParse(value);
+  if (data === undefined) throw new UnusableFile(...(error?.issues ?? []).map((issue) => problemOf(value, issue)));
+  return data;
 }

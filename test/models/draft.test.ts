@@ -4,7 +4,7 @@ import { draftFile } from '../../src/models/draft.js';
 import { makeOperations } from '../../src/models/from-model.js';
 import { effectDoubt } from '../../src/models/guess-effect.js';
 import type { Model } from '../../src/models/model.js';
-import { readSettings } from '../../src/models/model-settings.js';
+import { modelSettings } from '../../src/models/model-settings.js';
 import { http, member, smallModel } from './small-model.js';
 
 test.each([
@@ -57,7 +57,7 @@ test('a draft is a file that loads, and says what a person has to decide', () =>
       Invoke: { effect: 'alter' },
     },
   });
-  expect(makeOperations(model, readSettings(settings), hostRules(false)).problems.size).toBe(0);
+  expect(makeOperations(model, modelSettings.parse(settings), hostRules(false)).problems.size).toBe(0);
   expect(draft.toDecide).toEqual([
     { operation: 'Invoke', reason: 'is drafted as alter, because neither its name nor the model tells what it does' },
   ]);
@@ -97,7 +97,7 @@ test('the name of each tool fits into 64 characters with the name of the server,
   const large = smallModel(Object.fromEntries(names.map((name) => [name, {}])), {}, 'awsJson1_0');
   const named = { ...large, service: { ...large.service, name: 'the-name-of-a-service-in-many-words' } };
   const { model: _, ...settings } = JSON.parse(draftOf(named).json);
-  const { operations } = makeOperations(named, readSettings(settings), hostRules(false));
+  const { operations } = makeOperations(named, modelSettings.parse(settings), hostRules(false));
   const toolNames = operations.map(({ name }) => name);
   expect(toolNames.at(-1)).toMatch(/^\w{1,16}_list_users$/);
   expect(new Set(toolNames).size).toBe(4);
@@ -217,7 +217,7 @@ describe('the read that shows a change', () => {
     ['CreateDisk', undefined],
   ])('%s', (operation, expected) => {
     const { model: _, ...settings } = JSON.parse(draftOf(server, [operation]).json);
-    const { operations } = makeOperations(server, readSettings(settings), hostRules(false));
+    const { operations } = makeOperations(server, modelSettings.parse(settings), hostRules(false));
     const nameOf = new Map(operations.map(({ name, api }) => [name, api]));
     const { follow } = operations.find(({ api }) => api === operation) ?? {};
     // Loading names the read by its tool.

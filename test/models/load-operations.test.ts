@@ -164,7 +164,7 @@ describe('a file', () => {
     thingsFile(both, 'b', { ...restore });
     thingsFile(both, 'c');
     expect((await load(both)).problems).toEqual([
-      'b.operations.json: restore_instance: name: is taken by another operation. Choose another name, or a prefix.',
+      'b.operations.json: restore_instance: name: is taken by another operation in a.operations.json. Choose another name, or a prefix.',
       'c.operations.json: get_thing: name: is taken by another operation in a.operations.json. Choose another name, or a prefix.',
     ]);
   });
