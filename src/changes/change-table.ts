@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { Budget } from '../calls/account.js';
-import { attempt, lazy } from '../util/objects.js';
+import { resultSchemas } from '../calls/outcome.js';
+import { attempt, lazy, parseJson, textAt } from '../util/objects.js';
+import { withStoredTexts, words } from '../util/safe-text.js';
+import { createSeal, type SealingKeys } from '../util/seal.js';
 import {
   type Begun,
   type BudgetState,
@@ -10,26 +14,189 @@ import {
   type EndState,
   type JournalEntry,
   type NewChange,
+  noOptions,
   type OfCaller,
   type ReadOptions,
   type State,
   sentStates,
+  states,
+  storedParts,
 } from './change.js';
-import {
-  callerCondition,
-  changeOf,
-  entryColumns,
-  entryOf,
-  keyOf,
-  marksOf,
-  newRow,
-  type Rows,
-  storedDecision,
-  storedEnding,
-} from './rows.js';
 import type { Engine, Transaction, Value } from './sql.js';
 
-/** This file has the SQL on the table of changes, save the queries that only the store makes. */
+/** This file converts changes to rows of their table and back, and has the SQL on the table. Private values are sealed, so that no reader of the store sees them. */
+
+/** A transaction with the keys of private values. */
+export interface Rows extends Transaction {
+  readonly keys: SealingKeys;
+}
+
+const sealOf = (keys: SealingKeys, id: string) =>
+  createSeal(keys, { purpose: 'change', associatedData: id, longest: Number.POSITIVE_INFINITY });
+
+/** @throws if it is private and the keys cannot be read */
+function columnOf(value: object, isPrivate: boolean | undefined, id: string, keys: SealingKeys): string {
+  const text = JSON.stringify(withStoredTexts(value));
+  return isPrivate === true ? JSON.stringify({ sealed: sealOf(keys, id).seal(text) }) : text;
+}
+
+/** Returns the value of a column, undefined if no key opens it. */
+function openColumn(column: string | undefined, id: string, keys: SealingKeys): unknown {
+  const value = parseJson(column ?? '');
+  const sealed = textAt(value, 'sealed');
+  if (sealed === undefined) return value;
+  // Changes without private values need no key.
+  return attempt(() => parseJson(sealOf(keys, id).open(sealed) ?? ''), undefined);
+}
+
+/** A plan that cannot be shown cannot be accepted. Its caller can still withdraw it. */
+const unopened = {
+  isPrivate: true,
+  args: {},
+  requestDigest: '',
+  repeats: false,
+  tokenSource: '',
+  options: noOptions,
+  plan: {
+    summary: words('A change whose values are private, and were sealed with a key that this server does not have.'),
+    method: '',
+    url: '',
+    headers: {},
+    where: [],
+    consequences: [],
+    risks: [],
+    defaults: [],
+    warnings: [],
+    notChecked: [],
+  },
+  accept: words('Accept'),
+} satisfies Omit<Change, keyof JournalEntry>;
+
+/** A text from outside as a column. A long text becomes a digest, because PostgreSQL limits index entries. */
+export function keyOf(text: string | undefined): string {
+  const json = JSON.stringify(text ?? null);
+  return json.length <= 500 ? json : `sha256:${createHash('sha256').update(json).digest('hex')}`;
+}
+
+/** Marks for values in SQL. */
+export const marksOf = (values: readonly unknown[]): string => `(${values.map(() => '?').join(', ')})`;
+
+/** The row of a change that waits for `lifetimeMs`. */
+function newRow(
+  change: NewChange,
+  { now, wall, keys }: Pick<Rows, 'now' | 'wall' | 'keys'>,
+  lifetimeMs: number,
+): Readonly<Record<string, Value>> {
+  const { id, tool, requestKey, budget, ...others } = change;
+  const { caller, personId, agent, client, account, keyId, mode, what, target, ...details } = others;
+  const facts = { caller, personId, agent, client, account, keyId, mode, what, target };
+  const { byForm, byClick, onPage } = details.options;
+  return {
+    id,
+    state: 'waiting',
+    caller: keyOf(caller),
+    client: keyOf(client),
+    tool,
+    request_key: requestKey,
+    budget,
+    subject: details.subject?.digest ?? null,
+    asks: byForm || byClick || onPage ? 1 : 0,
+    facts: JSON.stringify({ ...facts, madeAt: wall, expiresAt: wall + lifetimeMs }),
+    plan: columnOf(details, details.isPrivate, id, keys),
+    made: now,
+    expires: now + lifetimeMs,
+    changed: now,
+  };
+}
+
+const storedDecision = (decision: Decision, wall: number): string => JSON.stringify({ ...decision, decidedAt: wall });
+
+/** The columns `ending` and `outcome` of an ended change. */
+export const storedEnding = (
+  { outcome, isPrivate, ...facts }: Ending,
+  id: string,
+  { wall, keys }: Pick<Rows, 'wall' | 'keys'>,
+): [string, string | null] => [
+  JSON.stringify({ ...facts, endedAt: wall }),
+  outcome === undefined ? null : columnOf(outcome, isPrivate, id, keys),
+];
+
+/** A condition on the caller. The client counts only for callers without a name. */
+function callerCondition({ caller, client }: OfCaller): readonly [sql: string, values: readonly Value[]] {
+  if (caller === undefined) return ['', []];
+  if (caller !== null) return [' and caller = ?', [keyOf(caller)]];
+  const [sql, values] = client === undefined ? ['', []] : [' and client = ?', [keyOf(client)]];
+  return [` and caller = ?${sql}`, [keyOf(undefined), ...values]];
+}
+
+/** No schema takes undefined, which a text that is not JSON becomes. */
+const json = <Schema extends z.ZodType>(schema: Schema) => z.string().transform(parseJson).pipe(schema);
+
+const time = () => z.coerce.number();
+
+const entrySchema = lazy(() => {
+  const { facts, decision, ending } = storedParts();
+  return z.object({
+    id: z.string(),
+    state: z.enum(states),
+    tool: z.string(),
+    request_key: z.string(),
+    budget: z.string(),
+    made: time(),
+    expires: time(),
+    decided: time().nullable(),
+    begun: time().nullable(),
+    at: time().nullable(),
+    facts: json(facts.extend({ madeAt: z.number(), expiresAt: z.number() })),
+    decision: json(
+      decision
+        .extend({ decidedAt: z.number() })
+        .transform(({ decidedAt, ...stored }) => ({ decision: stored, decidedAt })),
+    ).nullable(),
+    ending: json(
+      ending.extend({ endedAt: z.number() }).transform(({ endedAt, ...stored }) => ({ ending: stored, endedAt })),
+    ).nullable(),
+  });
+});
+
+const entryColumns =
+  'id, state, tool, request_key, budget, made, expires, decided, begun, at, facts, decision, ending, changed';
+
+/**
+ * Reads a row without the plan. `now` is the time of the store.
+ * @throws if the row is not of this version
+ */
+function entryOf(row: unknown, now: number): JournalEntry {
+  const { request_key: requestKey, facts, decision, ending, ...columns } = entrySchema().parse(row);
+  const { made, expires, decided, begun, at, ...shown } = columns;
+  return {
+    ...shown,
+    ...facts,
+    requestKey,
+    ...decision,
+    ...(begun !== null && at !== null && { begunAt: at }),
+    ...ending,
+    isExpired: shown.state === 'waiting' && expires <= now,
+    ageMs: Math.max(0, now - made),
+    decidedAgoMs: decided === null ? undefined : Math.max(0, now - decided),
+  };
+}
+
+/**
+ * Reads a row with all columns.
+ * @throws if the row is not of this version
+ */
+function changeOf(row: unknown, { now, keys }: Pick<Rows, 'now' | 'keys'>): Change {
+  const entry = entryOf(row, now);
+  const { id, ending } = entry;
+  const { details, outcome } = storedParts();
+  const opened = openColumn(textAt(row, 'plan'), id, keys);
+  const change = { ...entry, ...(opened === undefined ? unopened : details.parse(opened)) };
+  const openedOutcome = openColumn(textAt(row, 'outcome'), id, keys);
+  return openedOutcome === undefined || ending === undefined
+    ? change
+    : { ...change, ending: { ...ending, outcome: outcome.parse(openedOutcome) } };
+}
 
 /** How long an ended change counts as repeated, and a decline counts (milliseconds). */
 export const duplicateWindowMs = 10 * 60 * 1000;
@@ -82,15 +249,14 @@ export async function insertWaiting(
 ): Promise<'added' | 'tooMany' | 'tooLong'> {
   const { now, all, run, lock } = rows;
   const row = newRow(change, rows, lifetimeMs);
-  const [columns, values] = [Object.keys(row), Object.values(row)];
-  if (values.join('').length > longestRow) return 'tooLong';
+  if (Object.values(row).join('').length > longestRow) return 'tooLong';
   const caller = keyOf(change.caller);
   await lock(`caller ${caller}`);
   if (row.asks === 1) {
     const sql = `select id from cloudops_changes where ${waits} and caller = ? and asks = 1 and id <> ?`;
     if ((await all(sql, now, caller, replaces)).length >= mostAsking) return 'tooMany';
   }
-  await run(`insert into cloudops_changes (${columns}) values ${marksOf(columns)}`, ...values);
+  await insert(rows, row);
   if (row.asks === 0)
     await run(
       `delete from cloudops_changes where state = 'waiting' and asks = 0 and caller = ? and id in (
@@ -118,14 +284,17 @@ export async function updateDecided(
 
 /** Inserts a part of a change that was approved as a whole, unless the store has the part. */
 export async function insertApproved(rows: Rows, part: NewChange, decision: Decision, process: string): Promise<void> {
-  const { now, wall, run } = rows;
+  const { now, wall } = rows;
   const approval = { state: 'approved', decision: storedDecision(decision, wall), way: decision.way, process };
   const row = { ...newRow(part, rows, 0), ...approval, decided: now, at: wall };
-  await run(
-    `insert into cloudops_changes (${Object.keys(row)}) values ${marksOf(Object.keys(row))} on conflict (id) do nothing`,
+  await insert(rows, row, 'on conflict (id) do nothing');
+}
+
+const insert = ({ run }: Rows, row: ReturnType<typeof newRow>, otherwise = '') =>
+  run(
+    `insert into cloudops_changes (${Object.keys(row)}) values ${marksOf(Object.keys(row))} ${otherwise}`,
     ...Object.values(row),
   );
-}
 
 const processSchema = lazy(() => z.array(z.object({ process: z.string().nullable() })));
 
@@ -221,6 +390,7 @@ const pageSize = 500;
 const overlapMs = 60_000;
 
 const positionSchema = lazy(() => z.object({ id: z.string(), state: z.string(), changed: z.coerce.number() }));
+
 type Position = z.output<ReturnType<typeof positionSchema>>;
 
 /** Streams the journal in the order of the last writes. Leaves out rows that cannot be read. */
@@ -229,12 +399,12 @@ export async function* readEntries(
   { since = 0, until = Number.MAX_SAFE_INTEGER, follow, ...of }: ReadOptions,
 ): AsyncGenerator<JournalEntry> {
   const [ofCaller, callers] = callerCondition(of);
-  /** The rows of the last `overlapMs`, oldest first. */
+  /** The rows of the last `overlapMs`, by ID. */
   const recent = new Map<string, Position>();
   let newest = 0;
   do {
     let position = { changed: newest - overlapMs, id: '' };
-    for (;;) {
+    for (let count = pageSize; count === pageSize; ) {
       const { rows, now } = await scan(async (transaction) => ({
         now: transaction.now,
         rows: await transaction.all(
@@ -244,25 +414,109 @@ export async function* readEntries(
           ...[position.changed, position.changed, position.id, since, until, ...callers],
         ),
       }));
+      count = rows.length;
       for (const row of rows) {
         const read = positionSchema().parse(row);
-        position = read;
-        newest = Math.max(newest, read.changed);
         const isNew = recent.get(read.id)?.state !== read.state;
-        remember(recent, read, newest - overlapMs);
+        position = read;
+        recent.set(read.id, read);
+        newest = Math.max(newest, read.changed);
         const entry = attempt(() => entryOf(row, now), undefined);
         if (isNew && entry !== undefined) yield entry;
       }
-      if (rows.length < pageSize) break;
+      forget(recent, newest - overlapMs);
     }
   } while (await follow?.());
 }
 
-function remember(recent: Map<string, Position>, read: Position, since: number): void {
-  recent.delete(read.id);
-  recent.set(read.id, read);
-  for (const { id, changed } of recent.values()) {
-    if (changed >= since) break;
-    recent.delete(id);
+function forget(recent: Map<string, Position>, before: number): void {
+  for (const { id, changed } of recent.values()) if (changed < before) recent.delete(id);
+}
+
+/** `blind`: this server cannot read the progress. `late`: the change was not finished in time. */
+const followStates = ['going', 'done', 'failed', 'late', 'blind'] as const;
+export type FollowState = (typeof followStates)[number];
+
+const seenSchema = lazy(() => z.object({ text: resultSchemas().text, value: z.string().optional() }));
+
+/** What a read of the progress showed. */
+export type Seen = z.output<ReturnType<typeof seenSchema>>;
+
+const followSchema = lazy(() =>
+  z.object({
+    state: z.enum(followStates),
+    /** By the clock of the store (milliseconds). */
+    began: z.number(),
+    /** Reads that were begun. */
+    reads: z.number(),
+    /** As a column of its own, because it may be sealed. */
+    seen: z.string().optional(),
+  }),
+);
+type Follow = z.output<ReturnType<typeof followSchema>>;
+
+const columnsSchema = lazy(() => z.array(z.object({ follow: z.string().nullable(), follow_due: z.coerce.number() })));
+
+export interface Followed extends Pick<Follow, 'state' | 'reads'> {
+  readonly seen?: Seen | undefined;
+  /** Since the follow began (milliseconds). */
+  readonly ageMs: number;
+  /** True if the follow has to begin, or its next read is due. */
+  readonly isDue: boolean;
+  /** Set if the caller has to read now. No other process reads before this time of the store. */
+  readonly lease?: number;
+}
+
+/** A read takes less time (milliseconds). */
+const readLeaseMs = 30_000;
+
+async function selectFollow(rows: Rows, id: string, lock = '') {
+  const { all, now, keys } = rows;
+  const sql = `select follow, follow_due from cloudops_changes where id = ?${lock}`;
+  const [found] = columnsSchema().parse(await all(sql, id));
+  const isNew = found === undefined || found.follow === null;
+  const follow: Follow = isNew
+    ? { state: 'going', began: now, reads: 0 }
+    : followSchema().parse(parseJson(found.follow ?? ''));
+  const due = isNew ? undefined : found.follow_due;
+  const { state, reads, began, seen } = follow;
+  const opened = seen === undefined ? undefined : seenSchema().safeParse(openColumn(seen, id, keys)).data;
+  const isDue = state === 'going' && (due === undefined || due <= now);
+  const followed: Followed = { state, reads, ageMs: Math.max(0, now - began), seen: opened, isDue };
+  return { follow, due, followed };
+}
+
+const updateFollow = ({ run }: Rows, id: string, follow: Follow, due: number): Promise<number> =>
+  run('update cloudops_changes set follow = ?, follow_due = ? where id = ?', JSON.stringify(follow), due, id);
+
+export const readFollow = async (rows: Rows, id: string): Promise<Followed> => (await selectFollow(rows, id)).followed;
+
+/** Begins a follow, or takes its next read if the read is due. */
+export async function takeFollow(rows: Rows, id: string, pauseMs: number, isBlind: boolean): Promise<Followed> {
+  const { now, forUpdate } = rows;
+  const { follow, due, followed } = await selectFollow(rows, id, forUpdate);
+  if (due === undefined) {
+    const state = isBlind ? 'blind' : 'going';
+    await updateFollow(rows, id, { ...follow, state }, now + pauseMs);
+    return { ...followed, state };
   }
+  if (!followed.isDue) return followed;
+  const [lease, reads] = [now + readLeaseMs, follow.reads + 1];
+  await updateFollow(rows, id, { ...follow, reads }, lease);
+  return { ...followed, reads, lease };
+}
+
+export interface FollowStep extends Required<Pick<Followed, 'state' | 'seen' | 'lease'>> {
+  /** Before the next read (milliseconds). */
+  readonly pauseMs: number;
+  readonly isPrivate: boolean | undefined;
+}
+
+/** Writes what a read showed, unless another process has taken over. */
+export async function keepFollow(rows: Rows, id: string, step: FollowStep): Promise<void> {
+  const { state, seen, lease, pauseMs, isPrivate } = step;
+  const { follow, due } = await selectFollow(rows, id, rows.forUpdate);
+  if (due !== lease || follow.state !== 'going') return;
+  const column = seen && columnOf(seen, isPrivate, id, rows.keys);
+  await updateFollow(rows, id, { ...follow, state, seen: column }, rows.now + pauseMs);
 }

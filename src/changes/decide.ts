@@ -4,10 +4,7 @@ import { waitForPerson } from '../calls/context.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { auditScope } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
-import { secretsIn } from '../calls/resolve-call.js';
-import { findOperation } from '../models/service-catalog.js';
 import { next } from '../tools/next.js';
-import { createRedactor } from '../transport/redact.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { own, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
@@ -23,8 +20,9 @@ import {
   thingOf,
   toldOutcome,
 } from './change-state.js';
+import { duplicateWindowMs } from './change-table.js';
 import { longestReason } from './decline-reason.js';
-import { resolveAgain, resolveStored } from './stored-call.js';
+import { resolveAgain } from './stored-call.js';
 import { isTyped } from './typed-name.js';
 
 /** This file has the verb with which every decision ends, and what else can be done with a change by its ID or its proof. */
@@ -55,7 +53,7 @@ export async function storeDecision(
   run: ChangeRun,
 ): Promise<DecisionResult | { readonly kind: 'approved'; readonly change: Change }> {
   const { store, heldArguments, log } = run;
-  const decision = { ...given, reason: await redactReason(given.reason, change, run) };
+  const decision = { ...given, reason: given.reason?.trim().slice(0, longestReason) || undefined };
   const decided = await store.decide(change.id, decision);
   if (decided.kind === 'gone') return new Refusal('UnknownChange');
   if (decided.kind === 'late') return lateDecision(decided.change, decision);
@@ -74,20 +72,6 @@ export async function storeDecision(
 const unwrittenNote = words(
   'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
 );
-
-/** Removes secrets from a reason for declining. Drops the reason if the secrets are not known. */
-async function redactReason(reason: string | undefined, change: Change, run: ChangeRun): Promise<string | undefined> {
-  const text = (reason ?? '').trim().slice(0, longestReason);
-  const operation = await findOperation(change.tool, run);
-  if (text === '' || operation === undefined) return undefined;
-  try {
-    const call = await resolveStored(operation, change, run);
-    const keys = await call.endpoint.keys.current().catch(() => undefined);
-    return createRedactor([...secretsIn(call), keys?.secretAccessKey, keys?.sessionToken]).clean(text);
-  } catch {
-    return operation.secrets === undefined ? text : undefined;
-  }
-}
 
 type CallResult = EndedOutcome | Refusal;
 
@@ -137,7 +121,7 @@ export function refusalOfClick({ options, ageMs, typedName }: Change, click: Cli
 export async function confirmChange(change: Change, thing: string, run: ChangeRun): Promise<CallResult> {
   const decision = { kind: 'approved', way: 'confirmed' } as const;
   if (change.state !== 'waiting') return lateOutcome(change, decision, run.principal);
-  const refusal = refusalOfConfirmation(change, thing, run.client) ?? (await againstConfirming(change.requestKey, run));
+  const refusal = refusalOfConfirmation(change, thing, run.client) ?? (await againstAsking(run, change));
   if (refusal !== undefined) return refusal;
   // A plan that cannot be carried out now still waits.
   const call = await resolveAgain({ ...change, decision }, run);
@@ -168,32 +152,38 @@ const mostDeclined = 3;
 /** The number of questions in ten minutes that may end because the call ended. An agent could ask and cancel without end. */
 const mostInterrupted = 10;
 
-/** Returns the refusal if the user declined too many changes through this client, or if too many forms ended without a response. */
-export const againstAsking = (run: ChangeRun, { byForm = false } = {}): Promise<Refusal | undefined> =>
-  unlessUnreadable(run, async () => {
-    const of = { ...ofCaller(run), client: run.client };
-    const declined = await run.store.declined(of);
-    if (declined.length >= mostDeclined) return new Refusal('TooManyRefusals');
-    if (!byForm || (await run.store.interrupted(of)) < mostInterrupted) return undefined;
-    return new Refusal('TooManyQuestions');
-  });
-
-/** Returns the refusal if a person declined the same change or too many others. */
-export const againstConfirming = async (requestKey: string, run: ChangeRun): Promise<Refusal | undefined> =>
-  (await againstAsking(run)) ??
-  unlessUnreadable(run, async () => {
-    // The user may have declined in another client.
-    const declined = await run.store.declined(ofCaller(run));
-    return declined.some((change) => change.requestKey === requestKey && change.decision?.isDismissed !== true)
-      ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
-      : undefined;
-  });
+/**
+ * Returns the refusal of a further question or plan: people declined too many changes, or the change of `requestKey`, or too many forms ended
+ * without a response.
+ */
+export async function againstAsking(
+  run: ChangeRun,
+  { byForm = false, requestKey }: { readonly byForm?: boolean; readonly requestKey?: string | undefined } = {},
+): Promise<Refusal | undefined> {
+  const all = await refusedChanges(run);
+  if (all instanceof Refusal) return all;
+  const recent = all.filter(({ decidedAgoMs = 0 }) => decidedAgoMs < duplicateWindowMs);
+  const ofClient = recent.filter(({ client }) => run.principal !== undefined || client === run.client);
+  if (ofClient.filter(isDeclined).length >= mostDeclined) return new Refusal('TooManyRefusals');
+  if (byForm && ofClient.filter(isInterrupted).length >= mostInterrupted) return new Refusal('TooManyQuestions');
+  // The user may have declined in another client.
+  const isBound = recent.some(
+    (change) => change.requestKey === requestKey && isDeclined(change) && change.decision?.isDismissed !== true,
+  );
+  return isBound ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`]) : undefined;
+}
 
 /** If the store cannot be read, no question is asked, because the user may have declined too often. */
-const unlessUnreadable = (run: ChangeRun, judge: () => Promise<Refusal | undefined>): Promise<Refusal | undefined> =>
-  judge().catch(
-    afterStoreFailure(run, () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`])),
-  );
+export const refusedChanges = (run: ChangeRun): Promise<readonly Change[] | Refusal> =>
+  run.store
+    .refused(ofCaller(run))
+    .catch(
+      afterStoreFailure(run, () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`])),
+    );
+
+const isDeclined = ({ state, decision }: Change) => state === 'declined' && decision?.way !== 'program';
+const isInterrupted = ({ state, decision, options }: Change) =>
+  state === 'withdrawn' && decision?.way === 'withdrawn' && options.byForm;
 
 /** The outcome of a change, after its end. */
 export const getChange = async (change: Change, run: ChangeRun): Promise<CallResult> =>

@@ -8,8 +8,8 @@ import { join, own, quoted, type SafeText, say, time, words } from '../util/safe
 import { timeLimit } from '../util/time-limit.js';
 import type { Change } from './change.js';
 import type { ChangeRun } from './change-context.js';
+import type { Followed, FollowState, Seen } from './change-table.js';
 import { followArguments } from './follow-change.js';
-import type { Followed, FollowState, Seen } from './follow-table.js';
 import { resolveStored } from './stored-call.js';
 
 /**

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, linkSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { basename, dirname } from 'node:path';
+import { makeFolder } from '../util/cache-folder.js';
 import { type Log, ShownError } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { regularFile } from '../util/regular-file.js';
 import { own, say, words } from '../util/safe-text.js';
 import type { KeyRing } from '../util/seal.js';
 import { type Engine, JournalFault } from './sql.js';
-import { createSqlite } from './sqlite.js';
-import { makeFolder, restrict } from './sqlite-file.js';
+import { createSqlite, restrict } from './sqlite.js';
 import { createChanges } from './store.js';
 import { storePlace } from './store-place.js';
 import { systemClock, thisProcess } from './system.js';
@@ -45,7 +45,7 @@ export function openStore(journal: string, now: () => Date, options: StoreOption
       }),
     /** Creates missing tables and indexes in a database. */
     migrate: async () => {
-      if (path === undefined) await (await import('./postgres-tables.js')).migrate(journal);
+      if (path === undefined) await (await import('./postgres.js')).migrate(journal);
     },
   };
 }

@@ -7,7 +7,7 @@ import { type AddedChange, addChange, visitPage } from './ask-user.js';
 import { type Change, type DecisionOptions, noOptions } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { thingOf } from './change-state.js';
-import { againstAsking, againstConfirming, planInClientMs } from './decide.js';
+import { againstAsking, planInClientMs } from './decide.js';
 import { planText, shortQuestion } from './plan.js';
 import type { PlannedChange } from './plan-change.js';
 import { addressOf, type DecisionPage } from './required-consent.js';
@@ -47,9 +47,7 @@ export async function answerWithPlan(
 async function addIfOpen(planned: PlannedChange, options: DecisionOptions, run: ChangeRun) {
   if (!Object.values(options).includes(true)) return undefined;
   // An agent confirms only if neither a click nor a page reaches a person.
-  const closed = options.byConfirmation
-    ? await againstConfirming(planned.row.requestKey, run)
-    : await againstAsking(run);
+  const closed = await againstAsking(run, options.byConfirmation ? planned.row : {});
   return closed ?? addChange(planned, options, run);
 }
 

@@ -1,9 +1,19 @@
+import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { attempt, textAt } from '../util/objects.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
-import { connectionString, createTableCheck, followPassword, namingFile } from './postgres-tables.js';
-import { CommitPending } from './retry-writes.js';
-import { type Engine, JournalFault, type Transaction, type Value } from './sql.js';
+import {
+  CommitPending,
+  type Engine,
+  indexes,
+  JournalFault,
+  requireSchema,
+  schemaVersion,
+  type Transaction,
+  tables,
+  type Value,
+} from './sql.js';
 import { storePlace } from './store-place.js';
 
 /** Time limits in milliseconds. */
@@ -68,7 +78,7 @@ function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
   const { createsTables = true, limits = defaultLimits } = options;
   const { databaseTime = (clockMs) => clockMs } = options;
   const currentUrl = followPassword(url, options.addressFile);
-  const tables = createTableCheck(currentUrl, createsTables);
+  const tableCheck = createTableCheck(currentUrl, createsTables);
 
   /** After an error, the state of the connection is unknown, so it is closed. */
   const closeAndRecheckOnError = async <Result>(client: pg.PoolClient, step: () => Promise<Result>) => {
@@ -76,7 +86,7 @@ function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
       return await step();
     } catch (error) {
       client.release(true);
-      tables.recheck();
+      tableCheck.recheck();
       return failWithCode(error);
     }
   };
@@ -95,7 +105,7 @@ function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
 
         const client = await connectTo(pool);
         const result = await closeAndRecheckOnError(client, async () => {
-          await tables.ensure(client);
+          await tableCheck.ensure(client);
           return work(await begin(client, now, limits, databaseTime));
         });
 
@@ -243,4 +253,164 @@ export function clockWarnings(offsetMs: number): readonly SafeText[] {
   return [
     say`the clock of this server is ${seconds} s ${words(offsetMs < 0 ? 'behind' : 'ahead of')} that of the journal`,
   ];
+}
+
+/**
+ * All of a journal. The trigger refuses to change what has ended for roles that do not own the table, so a stolen server role cannot rewrite
+ * the journal. The version comes last.
+ */
+const journal = `${tables};
+${indexes};
+create or replace function cloudops_changes_guard() returns trigger language plpgsql as $guard$
+declare
+  ending text[] := array['state', 'ending', 'outcome', 'ended', 'changed'];
+  follow text[] := array['follow', 'follow_due'];
+begin
+  if pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
+    return coalesce(new, old);
+  end if;
+  if tg_op = 'DELETE' then
+    if old.state = 'waiting' then return old; end if;
+  elsif old.state in ('waiting', 'approved', 'begun') or to_jsonb(new) - follow = to_jsonb(old) - follow then
+    return new;
+  elsif old.state = 'unknown' and new.state in ('accepted', 'partly', 'rejected')
+    and to_jsonb(new) - ending = to_jsonb(old) - ending then
+    return new;
+  end if;
+  raise exception 'ended changes stay as they are' using errcode = 'insufficient_privilege';
+end $guard$;
+drop trigger if exists cloudops_changes_guard on cloudops_changes;
+create trigger cloudops_changes_guard before update or delete on cloudops_changes
+  for each row execute function cloudops_changes_guard();
+create table cloudops_store (schema_version integer not null);
+insert into cloudops_store values (${schemaVersion})`;
+
+/** An unusual key, because all programs of a database share one set. */
+const tablesLock = 0x636c6f7564;
+
+const hasJournal = async (client: pg.ClientBase): Promise<boolean> => {
+  // A query that reads no table would not see what another connection has just created.
+  const { rows } = await client.query(`select from pg_class where oid = to_regclass('cloudops_store')`);
+  return rows.length > 0;
+};
+
+/** Creates the tables of a journal, unless they are there. */
+export async function migrate(url: string): Promise<void> {
+  const client = await connectToMigrate(url);
+  try {
+    await client.query('set statement_timeout = 0; begin');
+    await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
+    if (!(await hasJournal(client))) await client.query(journal);
+    await client.query('commit');
+  } finally {
+    await client.end();
+  }
+}
+
+async function connectToMigrate(url: string): Promise<pg.Client> {
+  try {
+    const options = { connectionString: connectionString(url), connectionTimeoutMillis: 10_000, keepAlive: true };
+    const client = new pg.Client(options);
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  } catch (error) {
+    throw namingFile(error);
+  }
+}
+
+/**
+ * Returns functions that create missing tables before the first work of a process.
+ * @param createsTables false to fail if tables are missing
+ */
+function createTableCheck(currentUrl: () => string, createsTables: boolean) {
+  let isChecked = false;
+  let adding: Promise<void> | undefined;
+  const add = () => {
+    adding ??= migrate(currentUrl()).finally(() => {
+      adding = undefined;
+    });
+    return adding;
+  };
+
+  return {
+    ensure: async (client: pg.ClientBase): Promise<void> => {
+      if (isChecked) return;
+      if (!(await hasJournal(client))) {
+        if (!createsTables) throw await missingFault(client);
+        await add().catch(failWithAdvice);
+      }
+      requireSchema(await versionOf(client));
+      isChecked = true;
+    },
+    /** The next connection may lead to another database. */
+    recheck: (): void => {
+      isChecked = false;
+    },
+  };
+}
+
+async function missingFault(client: pg.ClientBase): Promise<JournalFault> {
+  const { rows } = await client.query<{ mayCreate: boolean }>(
+    `select coalesce(has_schema_privilege(current_schema(), 'create'), false)
+       and not pg_is_in_recovery() as "mayCreate"`,
+  );
+  return new JournalFault(
+    rows[0]?.mayCreate === true ? 'no tables yet' : 'tables',
+    words('it has no tables of a journal'),
+  );
+}
+
+async function versionOf(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client
+    .query<{ version: number }>('select max(schema_version) as version from cloudops_store')
+    .catch((error: unknown) => {
+      if (textAt(error, 'code') !== insufficientPrivilege) throw error;
+      throw new JournalFault('rights', words('the role of this server lacks rights: cloudops_store select'));
+    });
+  return Number(rows[0]?.version);
+}
+
+const insufficientPrivilege = '42501';
+
+function failWithAdvice(error: unknown): never {
+  if (textAt(error, 'code') !== insufficientPrivilege) throw error;
+  throw new JournalFault('tables', words('it lacks tables: run "cloudops-mcp journal migrate" once as their owner'));
+}
+
+/** Replaces the modes that PostgreSQL's library treats as `verify-full`, because it warns of each. */
+const connectionString = (url: string): string =>
+  /[?&]uselibpqcompat=/.test(url)
+    ? url
+    : url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/g, '$1verify-full');
+
+/** Returns a function that reads the present password from the file of the address, so that a new one needs no restart. */
+export function followPassword(url: string, file: string | undefined): () => string {
+  let current = url;
+  return () => {
+    // A pipe of a shell is not read again, because that might never end.
+    const readFile = () =>
+      file !== undefined && statSync(file).isFile() ? readFileSync(file, 'utf8').trim() : undefined;
+    const text = attempt(readFile, undefined);
+    if (text !== undefined && withoutPassword(text) === withoutPassword(url)) current = text;
+    return current;
+  };
+}
+
+function withoutPassword(address: string): string | undefined {
+  if (!URL.canParse(address)) return undefined;
+  const url = new URL(address);
+  url.password = '';
+  url.searchParams.delete('password');
+  return url.href;
+}
+
+/** Adds the name of a certificate's file that the library could not read. */
+function namingFile(error: unknown): unknown {
+  // A folder can be opened, but not read.
+  const isOfFile = textAt(error, 'syscall') === 'open' || textAt(error, 'code') === 'EISDIR';
+  if (!isOfFile) return error;
+  const file = textAt(error, 'path') ?? 'a file of sslrootcert, sslcert or sslkey';
+  // Not a `ShownError`, because `/readyz` would show the path to everybody.
+  return new Error(`${file} cannot be read: ${textAt(error, 'code')}`);
 }

@@ -3,15 +3,14 @@ import type { CallOutcome, EndedOutcome, Failure } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { callAgain, next } from '../tools/next.js';
-import { shownReason } from '../util/log.js';
 import { withoutUndefined } from '../util/objects.js';
 import { forReader, join, own, say, time, words } from '../util/safe-text.js';
 import { addChange, askUser, readResponse, takeVisit } from './ask-user.js';
 import { carryOut } from './carry-out.js';
 import { type Change, type Decision, noOptions } from './change.js';
-import { afterStoreFailure, type Brought, type ChangeRun, ofCaller } from './change-context.js';
+import type { Brought, ChangeRun } from './change-context.js';
 import { lateOutcome } from './change-state.js';
-import { decideForCall, findByProof, findChange, storeDecision } from './decide.js';
+import { decideForCall, findByProof, findChange, refusedChanges, storeDecision } from './decide.js';
 import { type PlannedChange, planChange } from './plan-change.js';
 import { answerWithPlan } from './plan-result.js';
 import { type ConsentRequest, type ConsentStep, decideConsent, modesWithPerson } from './required-consent.js';
@@ -177,11 +176,12 @@ async function questionState(
 ): Promise<ConsentRequest['question'] | Refusal> {
   if (run.elicitor === undefined) return run.isUnknownClient === true ? 'unknown' : 'none';
   if (question === undefined) return 'unfit';
+  const refused = await refusedChanges(run);
+  if (refused instanceof Refusal) return refused;
   // A program that has answered before would answer again.
-  const unreadable = (error: unknown) => new Refusal('JournalUnavailable', [say`${shownReason(error)}`]);
-  return run.store
-    .isAnsweredByProgram({ ...ofCaller(run), client: run.client })
-    .then((isAnswered) => (isAnswered ? 'unfit' : 'fits'), afterStoreFailure(run, unreadable));
+  return refused.some(({ client, decision }) => client === run.client && decision?.way === 'program')
+    ? 'unfit'
+    : 'fits';
 }
 
 /** Finds the waiting change that `replaces` names. Undefined if that change was decided or has expired. */

@@ -32,6 +32,15 @@ export class JournalFault extends ShownError {
   }
 }
 
+/** Thrown if a commit is not confirmed in time. It may still succeed, and a retry would only wait for it. */
+export class CommitPending extends Error {
+  readonly committed: Promise<void>;
+  constructor(committed: Promise<void>) {
+    super('the database has not confirmed it yet');
+    this.committed = committed;
+  }
+}
+
 export type Value = string | number | null;
 
 export interface Transaction {

@@ -1,11 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  rmdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
 import { devNull } from 'node:os';
-import { basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type * as Driver from '@photostructure/sqlite';
 import * as z from 'zod';
+import { makeFolder } from '../util/cache-folder.js';
 import { attempt, isObject, lazy, textAt, valueAt } from '../util/objects.js';
 import { regularFile } from '../util/regular-file.js';
-import { type SafeText, words } from '../util/safe-text.js';
+import { own, type SafeText, say, words } from '../util/safe-text.js';
 import {
   type Engine,
   type FaultKind,
@@ -18,7 +32,6 @@ import {
   type Value,
   type Work,
 } from './sql.js';
-import { copyBeside, inodeOf, type OpenFile, openFileAt, prepareFile, requireWritableFolder } from './sqlite-file.js';
 import { type ClockReading, readClock, type SystemClock } from './system.js';
 
 /** How long SQLite may stop this process while it waits for a lock (milliseconds). */
@@ -102,38 +115,50 @@ export function createSqlite(
       return nothing;
     }
     connection ??= await open(path, createsTables);
-    const { file } = connection;
-    if (file === undefined || inodeOf(path) === file.inode) return connection;
-    if (createsTables) await requireCopy(connection, file);
+    if (connection.inode === undefined || inodeOf(path) === connection.inode) return connection;
+    if (createsTables) await requireCopy(connection);
     connection.db.close();
     connection = undefined;
     return ready(creates);
   };
 
-  const requireCopy = async (gone: Connection, file: OpenFile): Promise<void> => {
-    if (inodeOf(path) === '') await restore(gone, file);
+  const requireCopy = async (gone: Connection): Promise<void> => {
+    if (inodeOf(path) === '') await restore(gone);
     // Not opened before this is clear, because SQLite would write the log of the gone file to it.
     if (gone.store().moved !== inodeOf(path))
       throw new JournalFault('replaced', words('another file was put in its place while this server ran'));
   };
 
   /** Puts a copy of a deleted file in its place. All processes agree on the copy by `moved`. */
-  const restore = async (deleted: Connection, file: OpenFile): Promise<void> => {
+  const restore = async (deleted: Connection): Promise<void> => {
     const { DatabaseSync } = await sqlite();
     const move = (to: string) => deleted.run('update cloudops_store set moved = ?', to);
     await transact(deleted, () => deleted.store().moved ?? move(''));
-    using copy = copyBeside(path, file, (to) => {
-      deleted.run('vacuum into ?', to);
-      const copied = new DatabaseSync(to);
+    const folder = dirname(path);
+    makeFolder(folder);
+    if (statSync(folder).dev !== deleted.folderDevice)
+      throw new JournalFault('replaced', words('its disk is not mounted any more'));
+    const copy = `${path}.${randomUUID()}`;
+    try {
+      closeSync(openSync(copy, 'wx', 0o600));
+      deleted.run('vacuum into ?', copy);
+      const copied = new DatabaseSync(copy);
       copied.exec('update cloudops_store set moved = null');
       copied.close();
-    });
-    await transact(deleted, () => {
-      // Another process may have been first.
-      if (placeIsTaken(path)) return;
-      move(copy.inode);
-      copy.link();
-    });
+      flush(copy);
+      await transact(deleted, () => {
+        // Another process may have been first.
+        if (placeIsTaken(path)) return;
+        move(inodeOf(copy));
+        // SQLite would take the old log for the log of the new file.
+        for (const file of filesOf(path).slice(1)) rmSync(file, { force: true });
+        // Replaces nothing.
+        linkSync(copy, path);
+        flush(folder);
+      });
+    } finally {
+      for (const file of filesOf(copy)) rmSync(file, { force: true });
+    }
     deleted.db.exec('pragma wal_checkpoint(full)');
   };
 
@@ -211,7 +236,10 @@ function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined)
   const all = (sql: string, ...values: readonly Value[]): readonly unknown[] => prepare(sql).all(...values);
   return {
     db,
-    file: path === undefined ? undefined : openFileAt(path),
+    /** Undefined in memory. */
+    inode: path && inodeOf(path),
+    /** Changes if the disk is not mounted any more. */
+    folderDevice: path && statSync(dirname(path)).dev,
     all,
     run: (sql: string, ...values: readonly Value[]): number => Number(prepare(sql).run(...values).changes),
     /** @throws if another version wrote the row */
@@ -314,4 +342,76 @@ export function faultOf(error: unknown): unknown {
   if (!isOfSqlite(error)) return error;
   const [kind, reason] = faults[textAt(error, 'message') ?? ''] ?? ['damaged', words('SQLite reports an error')];
   return new JournalFault(kind, reason);
+}
+
+const filesOf = (path: string) => [path, `${path}-wal`, `${path}-shm`];
+
+/**
+ * Creates a file for a database, for its owner alone. Never opens a file that exists, because closing it would take
+ * away this process's locks.
+ * @throws ShownError or the system's error
+ */
+function prepareFile(path: string): void {
+  const folder = dirname(path);
+  makeFolder(folder);
+  refuseNetwork(folder);
+  if (regularFile(path) === undefined) closeSync(openSync(path, 'a', 0o600));
+  for (const file of filesOf(path)) restrict(file);
+}
+
+/** @throws if no file can be created at a path */
+function requireWritableFolder(path: string): void {
+  let folder = dirname(path);
+  while (statSync(folder, { throwIfNoEntry: false }) === undefined && dirname(folder) !== folder)
+    folder = dirname(folder);
+  refuseNetwork(folder);
+  // Some file systems, such as /proc, report write access and refuse new files.
+  rmdirSync(mkdtempSync(join(folder, '.cloudops-')));
+}
+
+/** Makes a file readable for its owner alone. */
+export function restrict(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats !== undefined && (stats.mode & 0o777) !== 0o600) chmodSync(file, 0o600);
+}
+
+/** File systems whose locks are not safe for a database, by their numbers on Linux. */
+const networks: Readonly<Record<number, string>> = {
+  26985: 'NFS',
+  20859: 'SMB',
+  4283649346: 'CIFS',
+  4266872130: 'SMB 2',
+  16914839: '9p',
+  1702057286: 'FUSE',
+  1397113167: 'AFS',
+  12805120: 'Ceph',
+  1196443219: 'GPFS',
+  198183888: 'Lustre',
+  2020557398: 'VirtualBox',
+  3133910204: 'VMware',
+};
+
+/** The network file system of a folder. */
+export const networkOf = (folder: string, type: number): string | undefined =>
+  folder.startsWith('\\\\') ? 'SMB' : networks[type >>> 0];
+
+function refuseNetwork(folder: string): void {
+  const name = networkOf(folder, statfsSync(folder).type);
+  if (name !== undefined)
+    throw new JournalFault('network', say`its file system is shared over a network (${own(name)})`);
+}
+
+/** The identity of the file at a path. Empty if there is none. */
+function inodeOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? '' : `${stats.dev}:${stats.ino}`;
+}
+
+function flush(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }

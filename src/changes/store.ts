@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once, setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import type { Budget } from '../calls/account.js';
 import { type Log, reasonOf, shownReason } from '../util/log.js';
@@ -22,31 +24,90 @@ import {
   claim,
   duplicateWindowMs,
   endedStates,
+  type FollowStep,
   findConflict,
   insertApproved,
   insertWaiting,
   isId,
+  keepFollow,
   keptMs,
+  marksOf,
   newestFirst,
+  type Rows,
   readEntries,
+  readFollow,
   select,
   selectBudget,
   selectDuplicate,
   selectOne,
+  storedEnding,
+  takeFollow,
   updateDecided,
   updateEnded,
   waits,
   wholeOf,
   withPartsEnded,
 } from './change-table.js';
-import { type FollowStep, keepFollow, readFollow, takeFollow } from './follow-table.js';
-import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
-import { keyOf, marksOf, type Rows, storedEnding } from './rows.js';
-import type { Engine } from './sql.js';
+import { CommitPending, type Engine } from './sql.js';
 import { leaseMs, type Process, renewLease, runningProcesses } from './system.js';
 
-/** How long a client counts as one in which a program answers (milliseconds). */
-const programMs = 24 * 60 * 60 * 1000;
+const firstPauseMs = 50;
+const longestPauseMs = 5_000;
+
+type Attempt = () => Promise<unknown>;
+
+/** Returns functions that repeat attempts at a write until one succeeds. */
+function createPersistence() {
+  const closing = new AbortController();
+  const { signal } = closing;
+  setMaxListeners(0, signal);
+  const closed = once(signal, 'abort').then(() => false);
+  const underWay = new Set<Promise<void>>();
+
+  /** True if the error leaves a commit in doubt that succeeds in the end. */
+  const succeeds = async (error: unknown): Promise<boolean> =>
+    error instanceof CommitPending && Promise.race([error.committed.then(() => true).catch(() => false), closed]);
+
+  const retry = async (attempt: Attempt, earlier: unknown): Promise<void> => {
+    await succeeds(earlier);
+    for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
+      // An attempt that begins after `close` is the last.
+      const isLast = signal.aborted;
+      try {
+        await attempt();
+        return;
+      } catch (error) {
+        if (isLast) throw error;
+        if (await succeeds(error)) return;
+        // The signal ends the pause, and the last attempt follows.
+        await delay(pause, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  };
+
+  return {
+    /**
+     * Begins after the commit that `earlier` says to be in doubt.
+     * @throws the last error after `close`
+     */
+    write: async (attempt: Attempt, earlier?: unknown): Promise<void> => {
+      const written = retry(attempt, earlier);
+      const settled = written.catch(() => undefined);
+      underWay.add(settled);
+      await written.finally(() => underWay.delete(settled));
+    },
+    count: () => underWay.size,
+    /** Resolves after at most one more attempt of each write. */
+    close: async (): Promise<void> => {
+      closing.abort();
+      // The end of a write may begin another.
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}
+
+/** How long a decision against a change is remembered (milliseconds). */
+const refusedMs = 24 * 60 * 60 * 1000;
 
 export interface StoreOptions {
   /** The process that carries out the changes which it approves. */
@@ -100,8 +161,8 @@ export function createChanges(
     return { kind: 'unwritable', reason: say`${own(engine.name)}: ${shownReason(error)}` };
   };
 
-  /** @throws Permanent if there is no such change */
-  const writeEnding = async (id: string, state: EndState, ending: Ending): Promise<void> => {
+  /** Resolves with false if there is no such change. */
+  const writeEnding = async (id: string, state: EndState, ending: Ending): Promise<boolean> => {
     const isThere = await write(async (rows) => {
       // Waits for another transaction on this row, because the update would overlook the state that it is about to
       // write.
@@ -110,20 +171,22 @@ export function createChanges(
       return found.length > 0;
     });
     underWay.delete(id);
-    if (!isThere) throw new Permanent('the change is not in the journal');
+    return isThere;
+  };
+
+  const writeInBackground = (attempt: Attempt, earlier: unknown): void => {
+    void persistence.write(attempt, earlier).catch(() => undefined);
   };
 
   /** Approves or begins a change. If it is in doubt whether that was written, the change ends as `not sent`. */
   const towardsSending = async <Result>(id: string, work: Work<Result>): Promise<Result | Unwritable> => {
-    let mayBeWritten = false;
+    let mayBeWritten = underWay.has(id);
     try {
       return await write(work, () => {
         mayBeWritten = true;
       });
     } catch (error) {
-      const stop = () => writeEnding(id, 'not sent', { code: 'JournalUnavailable' });
-      if (error instanceof CommitPending) persistence.writeAfter(error, stop);
-      else if (mayBeWritten || underWay.has(id)) await persistence.writeNowOrLater(stop);
+      if (mayBeWritten) writeInBackground(() => writeEnding(id, 'not sent', { code: 'JournalUnavailable' }), error);
       return unwritable(error);
     }
   };
@@ -159,12 +222,10 @@ export function createChanges(
       return await attempt();
     } catch (error) {
       unwritten.set(id, decision);
-      const retry = async () => {
+      writeInBackground(async () => {
         await attempt();
         unwritten.delete(id);
-      };
-      if (error instanceof CommitPending) persistence.writeAfter(error, retry);
-      else void persistence.write(retry).catch(() => undefined);
+      }, error);
       const reason = unwritable(error);
       const change = await find(id).catch(() => undefined);
       return change === undefined ? reason : { kind: 'decided', change, isUnwritten: true };
@@ -223,22 +284,6 @@ export function createChanges(
     if (begun.kind === 'duplicate' || begun.kind === 'budgetSpent') underWay.delete(id);
     return begun;
   };
-
-  const declined = (of: OfCaller): Promise<readonly Change[]> =>
-    read(async (rows) => {
-      const written = await select(
-        rows,
-        of,
-        `state = 'declined' and way <> 'program' and decided > ?`,
-        [rows.now - duplicateWindowMs],
-        'order by decided',
-      );
-      const waiting = [...unwritten].filter(([, { kind, way }]) => kind === 'declined' && way !== 'program');
-      const ids = waiting.map(([id]) => id);
-      if (ids.length === 0) return written;
-      const others = await select(rows, of, `state = 'waiting' and id in ${marksOf(ids)}`, ids);
-      return [...written, ...others.map(withUnwritten)];
-    });
 
   /** The approved and begun changes of processes that are gone. */
   const abandoned = async (rows: Rows) => {
@@ -299,10 +344,15 @@ export function createChanges(
     addParts,
     /**
      * Writes the ending, with retries. A known outcome replaces `unknown`, never the reverse.
-     * @throws the last error, if the ending could not be written
+     * @throws if there is no such change, or the last error
      */
-    end: (id: string, state: EndState, ending: Ending): Promise<void> =>
-      persistence.write(() => writeEnding(id, state, ending)),
+    end: async (id: string, state: EndState, ending: Ending): Promise<void> => {
+      let isGone = false;
+      await persistence.write(async () => {
+        isGone = !(await writeEnding(id, state, ending));
+      });
+      if (isGone) throw new Error('the change is not in the journal');
+    },
     /** How far an accepted change is in the cloud. */
     followed: (id: string) => read((rows) => readFollow(rows, id)),
     /** At most one of all processes gets a lease, and reads. */
@@ -333,26 +383,17 @@ export function createChanges(
           `order by ${newestFirst}, id desc limit 100`,
         );
       }),
-    declined,
-    /** The number of questions in a form that ended recently without a response. */
-    interrupted: async (of: OfCaller): Promise<number> => {
-      const withdrawn = await read((rows) =>
-        select(rows, of, `state = 'withdrawn' and way = 'withdrawn' and asks = 1 and decided > ?`, [
-          rows.now - duplicateWindowMs,
-        ]),
-      );
-      return withdrawn.filter(({ options }) => options.byForm).length;
-    },
-    isAnsweredByProgram: async ({ caller, client }: OfCaller) => {
-      const answered = await read(({ now, all }) =>
-        all(
-          `select id from cloudops_changes where state in ('declined', 'withdrawn') and way = 'program'
-             and caller = ? and client = ? and decided > ? limit 1`,
-          ...[keyOf(caller ?? undefined), keyOf(client), now - programMs],
-        ),
-      );
-      return answered.length > 0;
-    },
+    /** The changes that were declined or withdrawn recently, oldest first. */
+    refused: (of: OfCaller): Promise<readonly Change[]> =>
+      read(async (rows) => {
+        const since = rows.now - refusedMs;
+        const order = 'order by decided';
+        const written = await select(rows, of, `state in ('declined', 'withdrawn') and decided > ?`, [since], order);
+        const ids = [...unwritten.keys()];
+        if (ids.length === 0) return written;
+        const others = await select(rows, of, `state = 'waiting' and id in ${marksOf(ids)}`, ids);
+        return [...written, ...others.map(withUnwritten)];
+      }),
     count: () =>
       engine.scan(async ({ all }) => {
         const [counts] = countsSchema().parse(

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { textAt } from './objects.js';
@@ -19,16 +19,14 @@ export function privateCacheFolder(process: CacheProcess): string | undefined {
   }
 }
 
-/** Node 20 with `recursive` never returns below /proc, where no folder can be made. */
-function makeFolder(folder: string): void {
+/** Node's option `recursive` never returns below /proc, where no folder can be made. */
+export function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    const code = textAt(error, 'code');
-    if (code === 'EEXIST') return;
-    if (code !== 'ENOENT' || dirname(folder) === folder) throw error;
-    makeFolder(dirname(folder));
-    mkdirSync(folder, { mode: 0o700 });
+    if (textAt(error, 'code') !== 'EEXIST') throw error;
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { followPassword } from '../../src/changes/postgres-tables.js';
+import { followPassword } from '../../src/changes/postgres.js';
 
 const url = 'postgres://cloudops:first@db.example.com:5432/cloudops?sslmode=verify-full';
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NewChange } from '../../src/changes/change.js';
 import { openStore } from '../../src/changes/open-store.js';
-import { migrate } from '../../src/changes/postgres-tables.js';
+import { migrate } from '../../src/changes/postgres.js';
 import type { Changes } from '../../src/changes/store.js';
 import { ShownError } from '../../src/util/log.js';
 import { newChange } from '../support/changes.js';

@@ -227,7 +227,7 @@ describe('while the store cannot be written', () => {
 
 test('while the store cannot be read, nobody is asked and no agent confirms, and the log has the cause', async () => {
   const gone = () => Promise.reject(new Error('gone'));
-  const store = { ...memoryStore(() => new Date(start)), declined: gone };
+  const store = { ...memoryStore(() => new Date(start)), refused: gone };
   const { answer, plan, call, logged } = setUp({ store });
   const reason = failed('JournalUnavailable', 'the refusals in it cannot be counted');
   expect(await answer('agreed', 'one')).toMatchObject(reason);
@@ -237,14 +237,4 @@ test('while the store cannot be read, nobody is asked and no agent confirms, and
   const shown = await call({ planOnly: true }, { hasView: true });
   expect(successOf(shown).outcome).toBe('planned');
   expect(shown).not.toHaveProperty('view.ticket');
-});
-
-test('while only the refusals of all clients cannot be read, no agent confirms', async () => {
-  const store = memoryStore(() => new Date(start));
-  const declined: Changes['declined'] = async ({ client }) => {
-    if (client === undefined) throw new Error('gone');
-    return [];
-  };
-  const { plan } = setUp({ store: { ...store, declined } });
-  expect(codeOf(await plan('one', unnamed))).toBe('JournalUnavailable');
 });

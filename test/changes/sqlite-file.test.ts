@@ -16,8 +16,7 @@ import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JournalFault } from '../../src/changes/sql.js';
-import { createSqlite, loadSqlite } from '../../src/changes/sqlite.js';
-import { networkOf } from '../../src/changes/sqlite-file.js';
+import { createSqlite, loadSqlite, networkOf } from '../../src/changes/sqlite.js';
 import { type Changes, createChanges } from '../../src/changes/store.js';
 import { newChange, processOn, wallClock } from '../support/changes.js';
 
@@ -285,15 +284,15 @@ describe('a lock of another program', () => {
       change: { state: 'declined', decision },
     });
     expect(store.unwritten()).toBe(1);
-    expect(await store.declined({})).toMatchObject([{ id: change.id, state: 'declined' }]);
-    expect(await store.declined({ caller: 'alice' })).toEqual([]);
+    expect(await store.refused({})).toMatchObject([{ id: change.id, state: 'declined' }]);
+    expect(await store.refused({ caller: 'alice' })).toEqual([]);
     expect(await store.waiting({})).toEqual([]);
     expect(await store.decide(change.id, off)).toMatchObject({ kind: 'late', change: { state: 'declined' } });
     expect(await stateOf(change.id)).toBe('waiting');
     unlock();
     await expect.poll(() => stateOf(change.id)).toBe('declined');
     await expect.poll(() => store.unwritten()).toBe(0);
-    expect(await store.declined({})).toHaveLength(1);
+    expect(await store.refused({})).toHaveLength(1);
   });
 });
 

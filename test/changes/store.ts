@@ -145,22 +145,6 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       expect(await store.add(long, { lifetimeMs })).toEqual({ kind: 'tooLong' });
       expect(await store.find(long.id)).toBeUndefined();
     });
-
-    test('keeps no outcome that is too long, and only the first request IDs and codes', async () => {
-      const { id } = await begin();
-      const many = Array.from({ length: 100 }, (_, index) => `${index}`.padEnd(1000, 'x'));
-      const requestIds = Object.fromEntries(many.map((name) => [name, name]));
-      const outcome = {
-        kind: 'succeeded',
-        success: { summary: say`Done.`, warnings: [], requestIds, answer: { text: 'x'.repeat(1024 * 1024) } },
-      } as const;
-      await store.end(id, 'accepted', { requestIds, failed: { count: 100, codes: many }, outcome });
-      const { state, ending } = (await store.find(id)) ?? {};
-      expect(state).toBe('accepted');
-      expect(ending?.outcome).toBeUndefined();
-      expect(Object.keys(ending?.requestIds ?? {})).toHaveLength(8);
-      expect(ending?.failed?.codes).toHaveLength(8);
-    });
   });
 
   describe('a decision', () => {
@@ -444,36 +428,18 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
     });
   });
 
-  describe('declined changes', () => {
-    test('count for ten minutes, for their caller or client', async () => {
-      const alice = await decline({ caller: 'alice' });
-      time += minute;
-      const unnamed = await decline({ client: 'one' });
-      const other = open();
-      expect(ids(await other.declined({}))).toEqual([alice, unnamed]);
-      expect(ids(await other.declined({ caller: 'alice', client: 'any' }))).toEqual([alice]);
-      expect(ids(await other.declined({ caller: null }))).toEqual([unnamed]);
-      expect(await other.declined({ caller: null, client: 'two' })).toEqual([]);
-      time += duplicateWindowMs - minute;
-      expect(ids(await other.declined({}))).toEqual([unnamed]);
-    });
-
-    test('are not those that were withdrawn, or that a program answered', async () => {
-      await decline({}, { kind: 'withdrawn', way: 'withdrawn' });
-      await decline({ caller: 'alice', client: 'robot' }, { kind: 'declined', way: 'program' });
-      const dismissed = await decline({}, { ...no, isDismissed: true });
-      expect(await store.declined({})).toMatchObject([{ id: dismissed, decision: { isDismissed: true } }]);
-      const of = (caller: string | null, client: string) => open().isAnsweredByProgram({ caller, client });
-      expect(
-        await Promise.all([of('alice', 'robot'), of('alice', 'x'), of('bob', 'robot'), of(null, 'robot')]),
-      ).toEqual([true, false, false, false]);
-    });
-
-    test('are in the way of nothing', async () => {
-      await decline();
-      expect(await store.duplicateOf('same')).toBeUndefined();
-      expect(await kindOf()).toBe('begun');
-    });
+  test('what was declined or withdrawn is named for a day, to its caller or client', async () => {
+    const alice = await decline({ caller: 'alice' });
+    time += minute;
+    const unnamed = await decline({ client: 'one' }, { kind: 'withdrawn', way: 'program' });
+    const other = open();
+    expect(ids(await other.refused({}))).toEqual([alice, unnamed]);
+    expect(ids(await other.refused({ caller: 'alice', client: 'any' }))).toEqual([alice]);
+    expect(ids(await other.refused({ caller: null }))).toEqual([unnamed]);
+    expect(await other.refused({ caller: null, client: 'two' })).toEqual([]);
+    time += 24 * 60 * minute - minute;
+    expect(ids(await other.refused({}))).toEqual([unnamed]);
+    expect(await store.duplicateOf('same')).toBeUndefined();
   });
 
   test('what is open is named: what waits, is under way, ended unknown or was just declined, of a thing or an operation', async () => {
