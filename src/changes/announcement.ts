@@ -24,7 +24,6 @@ interface AnnouncerOptions {
 /** Between attempts (milliseconds). */
 const pausesMs = [1_000, 5_000, 30_000];
 const answerMs = 5_000;
-const mostUnderWay = 50;
 /** Rate limit, because a caller can make and withdraw any number of plans. */
 const mostOfCaller = 20;
 const spanMs = 10 * 60_000;
@@ -32,34 +31,18 @@ const spanMs = 10 * 60_000;
 /** Announces waiting plans in the log and by a webhook. Calls do not wait for announcements. */
 export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
   const openClientOnce = lazy(openClient);
-  let underWay = 0;
-  let recentMessages: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
-
-  const reachedLimit = (caller: string | undefined): string | undefined => {
-    if (underWay >= mostUnderWay) return 'too many announcements are under way';
-    const time = now().getTime();
-    recentMessages = recentMessages.filter(({ at }) => time - at < spanMs);
-    const ofCaller = recentMessages.filter((message) => message.caller === caller);
-    return ofCaller.length >= mostOfCaller ? 'too many announcements of this caller in ten minutes' : undefined;
-  };
+  let recent: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
 
   /** Never rejects. */
   const sendMessage = async (target: Webhook, announcement: Announcement): Promise<void> => {
     const body = bodyOf(announcement);
-    underWay += 1;
     for (const pauseMs of [...pausesMs, undefined]) {
-      const { problem, mayRetry = true } = await post(openClientOnce, target, body, now()).catch(
-        (error: unknown): Posted => ({ problem: reasonOf(error) }),
-      );
-      if (problem === undefined) break;
-      if (pauseMs === undefined || !mayRetry) {
-        // Not the error's message, which could quote the secret URL.
-        log('warn', 'webhook', { error: problem });
-        break;
-      }
-      await pause(pauseMs);
+      const problem = await post(openClientOnce, target, body, now()).catch(reasonOf);
+      if (problem === undefined) return;
+      // Not the error's message, which could quote the secret URL.
+      if (pauseMs === undefined) log('warn', 'webhook', { error: problem });
+      else await pause(pauseMs);
     }
-    underWay -= 1;
   };
 
   return (announcement: Announcement): void => {
@@ -67,30 +50,26 @@ export function createAnnouncer({ webhook, openClient, now, log, pause = quietDe
     log('info', 'decision needed', { tool, caller, decideAt });
     if (webhook === undefined) return;
 
-    const limit = reachedLimit(caller);
-    if (limit !== undefined) {
-      log('warn', 'webhook', { caller, error: limit });
+    const at = now().getTime();
+    recent = recent.filter((message) => at - message.at < spanMs);
+    if (recent.filter((message) => message.caller === caller).length >= mostOfCaller) {
+      log('warn', 'webhook', { caller, error: 'too many announcements of this caller in ten minutes' });
       return;
     }
-    recentMessages = [...recentMessages, { caller, at: now().getTime() }];
+    recent = [...recent, { caller, at }];
     void sendMessage(webhook, announcement);
   };
 }
 
 const quietDelay = (milliseconds: number) => delay(milliseconds, undefined, { ref: false });
 
-interface Posted {
-  readonly problem?: string;
-  /** False if a retry would not help. */
-  readonly mayRetry?: boolean;
-}
-
+/** Resolves with the problem, if the message was not taken. */
 async function post(
   openClient: () => Promise<HttpClient>,
   { url, key }: Webhook,
   body: string,
   time: Date,
-): Promise<Posted> {
+): Promise<string | undefined> {
   const timestamp = String(Math.floor(time.getTime() / 1000));
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-cloudops-timestamp': timestamp };
   if (key !== undefined) {
@@ -103,10 +82,9 @@ async function post(
   // On a connection that is just closing, the message could be lost.
   const request = { method: 'POST', origin, path, headers, body, newConnection: true } as const;
   const response = await (await openClient()).send(request, AbortSignal.timeout(answerMs));
-  if (response.kind === 'failure') return { problem: response.code };
+  if (response.kind === 'failure') return response.code;
   const { status } = response;
-  if (status >= 200 && status < 300) return {};
-  return { problem: `HTTP status ${status}`, mayRetry: status === 429 || status >= 500 };
+  return status >= 200 && status < 300 ? undefined : `HTTP status ${status}`;
 }
 
 /** In Slack's format, which other chat services accept too. */

@@ -1,31 +1,40 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { longestKept } from '../calls/answer-budget.js';
+import { refusalAfter, wireRequest } from '../calls/endpoint.js';
 import type { FailedEntries } from '../calls/failed-entries.js';
-import { allFailed, type FailedCall, faultFacts, serverFault } from '../calls/failure.js';
+import { allFailed, type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
 import type { EndedOutcome, Failure } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
-import { Refusal } from '../calls/refusal.js';
+import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { clientOptions } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Next } from '../tools/next.js';
 import { firstThatFit } from '../tools/upload/read-list.js';
-import { shownReason } from '../util/log.js';
+import { NotSent, type SignedClient } from '../transport/signed-client.js';
+import { digestOf } from '../util/digest.js';
+import { reasonOf, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { quoted, say } from '../util/safe-text.js';
+import { quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Begun, type Change, type Ending, type NewChange, noOptions } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { stateOf } from './change-state.js';
 import { partId } from './change-table.js';
-import { type Conclusion, concludeChange, concludeFailed, withChangeId, withNotes } from './conclude-change.js';
-import { stepIfUnknown } from './follow-change.js';
-import { budgetSpent, repeated } from './other-changes.js';
+import {
+  type ChangeResult,
+  type Conclusion,
+  concludeChange,
+  concludeFailed,
+  readResult,
+  stepIfUnknown,
+  withChangeId,
+  withNotes,
+} from './conclude-change.js';
 import { makePlan } from './plan.js';
-import { rowOf } from './plan-change.js';
-import { isTooLate, notSent, sendBegun, writeEnding } from './send-change.js';
+import { budgetSpent, repeated, rowOf } from './plan-change.js';
 import { resolveAgain } from './stored-call.js';
 
-/** This file carries out approved changes. Each thing of a change of several is a change of its own, with a row, a place in the budget and an ending. */
+/** This file carries out approved changes. The store has a change as begun before the first byte is sent, and its ending before the caller gets the outcome. Each thing of a change of several is a change of its own, with a row, a place in the budget and an ending. */
 
 /** Parts that are sent at the same time. */
 const mostAtATime = 8;
@@ -61,7 +70,6 @@ async function carryOutCall(change: Change, call: ResolvedChange, run: ChangeRun
   return Promise.race([ended, delay(waitMs, undefined, { ref: false }).then(stillRuns)]);
 }
 
-/** The store has a change as begun before the first byte is sent, and its ending before the caller gets the outcome. */
 async function beginAndSend(change: Change, call: ResolvedChange, run: ChangeRun): Promise<EndedOutcome> {
   const { store, log, now, principal } = run;
   const { id, tool } = change;
@@ -80,7 +88,7 @@ async function beginAndSend(change: Change, call: ResolvedChange, run: ChangeRun
   if (call.parts !== undefined)
     return await endParts(begun.change, sent, run, isAgain).catch((error: unknown): EndedOutcome => {
       log('error', 'unexpected', faultFacts(call.operation, error));
-      return { kind: 'failed', failure: serverFault(sent, error) };
+      return failed(serverFault(sent, error));
     });
   return await sendBegun(begun.change, sent, client, run, isAgain);
 }
@@ -119,6 +127,114 @@ function beginRefusal(
       return repeated(hindrance.earlier, viewer, call);
   }
 }
+
+/** From the decision to sending (milliseconds). Later, `begin` would overlook a repetition that was sent meanwhile. */
+const longestDelayMs = 10 * 60_000;
+
+const notSent = (tool: string, refusal: Refusal): Failure => refusalFailure(tool, refusal, { isChange: true });
+
+const isTooLate = ({ decidedAt }: Change, time: Date): boolean =>
+  time.getTime() - (decidedAt ?? time.getTime()) > longestDelayMs;
+
+/**
+ * Sends a change that the store has as begun.
+ * @param isAgain true if it may have been sent before, so that it cannot end as not sent
+ */
+async function sendBegun(
+  change: Change,
+  call: ResolvedChange & FailedCall,
+  client: SignedClient,
+  run: ChangeRun,
+  isAgain: boolean,
+): Promise<EndedOutcome> {
+  const { log, now } = run;
+  const { id, tool, caller, target } = change;
+  // The process may have been suspended while `begin` wrote, so `time` is taken after it.
+  const time = now();
+  const { result, keyId } =
+    !isAgain && isTooLate(change, time)
+      ? { result: failed(notSent(tool, tooLate)) }
+      : await sendAndRead(change, call, client, run);
+  const sent = { call, change, sentAt: time.toISOString() };
+  // Without an answer, an earlier try may have reached the cloud.
+  const isUnknown = isAgain && result.kind === 'failed' && result.failure.status === undefined;
+  const { state, ending, outcome } = isUnknown
+    ? concludeFailed({ ...result.failure, mayHaveHappened: true })
+    : concludeChange(result, sent, log);
+  // A journal that was restored from a backup may lack the change.
+  log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
+  return writeEnding(change, { state, ending: { ...ending, keyId }, outcome }, run);
+}
+
+const tooLate = new Refusal('PlanExpired', [
+  say`the consent was given more than ten minutes ago, and the same change may have been sent since`,
+]);
+
+const failed = (failure: Failure) => ({ kind: 'failed', failure }) as const;
+
+/** Never rejects. After `NotSent`, the change was certainly not made. */
+async function sendAndRead(
+  change: Change,
+  call: ResolvedChange & FailedCall,
+  client: SignedClient,
+  { log }: ChangeRun,
+): Promise<{ readonly result: ChangeResult; readonly keyId?: string }> {
+  try {
+    const reply = await client.send(await requestToSend(call, change));
+    return { result: await readResult(call, reply, log), keyId: reply.keyId };
+  } catch (error) {
+    log('error', 'unexpected', faultFacts(call.operation, error));
+    const isUnsent = error instanceof NotSent;
+    const failure = isUnsent
+      ? notSent(change.tool, refusalAfter(error) ?? mistakeRefusal(error))
+      : serverFault(call, error);
+    return { result: failed(failure) };
+  }
+}
+
+/** The token differs for each change, so it is not a part of the digest. */
+async function requestToSend({ operation, input, endpoint, request, parts }: ResolvedChange, change: Change) {
+  if (parts !== undefined || operation.many !== undefined) throw new NotSent('only its parts are sent');
+  if (operation.takesToken !== true) return request;
+  const firstPage = undefined;
+  try {
+    return wireRequest(operation, await operation.request(input, firstPage, tokenOf(change)), endpoint);
+  } catch (cause) {
+    throw new NotSent('the request could not be made', { cause });
+  }
+}
+
+/** Makes a UUID that is the same for each attempt of a change (version 8 of RFC 9562). */
+function tokenOf({ tokenSource }: Change): string {
+  const digits = digestOf(['idempotency token', tokenSource]);
+  const version = `8${digits.slice(13, 16)}`;
+  const variant = `8${digits.slice(17, 20)}`;
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
+}
+
+/** How long an answer waits until the ending is in the store (milliseconds). */
+const endingMs = 10_000;
+
+async function writeEnding(
+  { tool, id, isPrivate }: Change,
+  { state, ending, outcome }: Conclusion,
+  { store, log }: ChangeRun,
+): Promise<EndedOutcome> {
+  const written = store.end(id, state, { ...ending, isPrivate }).then(
+    (): SafeText[] => [],
+    (error: unknown) => {
+      log('error', 'journal', { tool, id, outcome: state, error: reasonOf(error) });
+      return [words('The outcome could not be written into the journal, which will call it unknown.')];
+    },
+  );
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<SafeText[]>((resolve) => {
+    timer = setTimeout(resolve, endingMs, [lateNote]);
+  });
+  return withNotes(outcome, await Promise.race([written, late]).finally(() => clearTimeout(timer)));
+}
+
+const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
 
 async function endParts(
   change: Change,

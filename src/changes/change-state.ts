@@ -205,8 +205,7 @@ const look = next('user', 'check', 'Do not repeat it. Have the user look in the 
 
 /** The outcome of a change whose result is not in the store. */
 function recordedOutcome(change: Change): EndedOutcome {
-  const { id, what, state, ending = {}, begunAt } = change;
-  const { status, code, requestIds = {}, failed } = ending;
+  const { what, state, ending: { status, code, requestIds = {} } = {} } = change;
   const description = quoted(what, 500);
   if (state === 'rejected' || state === 'not sent' || state === 'unknown') {
     const [beginning, ownCode] = failures[state];
@@ -215,7 +214,6 @@ function recordedOutcome(change: Change): EndedOutcome {
       code: state === 'rejected' ? `${ownCode}${status ?? ''}` : ownCode,
       mayHaveHappened: state === 'unknown',
       outcome: state,
-      changeId: id,
       problems: code === undefined ? [] : [say`its code is ${quoted(code, 100)}`],
       status,
       next: state === 'unknown' ? look : tell,
@@ -223,20 +221,11 @@ function recordedOutcome(change: Change): EndedOutcome {
     };
     return { kind: 'failed', failure };
   }
-  const inPart = failed === undefined ? words('') : say`, but ${failed.count} of its entries failed`;
   return toldOutcome(change, {
-    summary: say`The cloud accepted this earlier${inPart}: ${description}.`,
-    outcome: failed === undefined ? 'accepted' : 'partly',
-    ...(failed !== undefined && {
-      failed: { count: failed.count, codes: failed.codes.map((each) => quoted(each, 100)), names: [] },
-    }),
-    ...(begunAt !== undefined && { sentAt: new Date(begunAt).toISOString() }),
+    summary: say`The cloud accepted this earlier: ${description}.`,
+    outcome: state === 'partly' ? state : 'accepted',
     next: tell,
-    warnings: [
-      change.isPrivate === true
-        ? say`The answer of the cloud has private values, and was sealed with a key that this server does not have.`
-        : say`The answer of the cloud was not kept.`,
-    ],
+    warnings: [say`The answer of the cloud was not kept, or was sealed with a key that this server does not have.`],
     requestIds,
   });
 }

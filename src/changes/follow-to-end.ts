@@ -9,7 +9,7 @@ import { timeLimit } from '../util/time-limit.js';
 import type { Change } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import type { Followed, FollowState, Seen } from './change-table.js';
-import { followArguments } from './follow-change.js';
+import { followArguments } from './conclude-change.js';
 import { resolveStored } from './stored-call.js';
 
 /**

@@ -1,20 +1,38 @@
-import type { Plan } from '../calls/outcome.js';
+import type { Budget } from '../calls/account.js';
+import type { EarlierCall, Plan } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
 import { Refusal, tooLargeToShow } from '../calls/refusal.js';
 import { secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
+import type { Effect, Operation } from '../tools/define-operation.js';
+import { callAgain, type Next, next } from '../tools/next.js';
 import { digestOf } from '../util/digest.js';
+import { fieldInWords, fieldUnit } from '../util/field-names.js';
 import { sentences } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
-import { textsAt } from '../util/objects.js';
+import { leavesOf, textsAt, valueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
-import { type SafeText, words } from '../util/safe-text.js';
-import type { Change, NewChange, Subject } from './change.js';
-import { type ChangeRun, ofCaller } from './change-context.js';
-import { checkBudget, isOfAnother, otherChangeText, repeated, repeatWarning, subjectOf } from './other-changes.js';
-import { acceptOf, canBeShown, makePlan, questionText, shortQuestion } from './plan.js';
+import {
+  counted,
+  defined,
+  duration,
+  forReader,
+  join,
+  quoted,
+  type SafeText,
+  say,
+  shownValue,
+  time,
+  words,
+} from '../util/safe-text.js';
+import type { BudgetState, Change, NewChange, State, Subject } from './change.js';
+import { afterStoreFailure, type ChangeRun, ofCaller } from './change-context.js';
+import { type FollowedCall, stepToVerify } from './conclude-change.js';
+import { acceptOf, canBeShown, makePlan, pastedSecrets, questionText, shortQuestion } from './plan.js';
 import { requestDigest, requestKey } from './stored-call.js';
-import { nameToType } from './typed-name.js';
+import { nameToType, thingToType } from './typed-name.js';
+
+/** This file plans a change, and tells of the budget and of other changes where they matter to a plan. */
 
 /** A change with its plan, checked against the store. */
 export interface PlannedChange {
@@ -35,9 +53,8 @@ export async function planChange(
   run: ChangeRun,
 ): Promise<PlannedChange | Refusal> {
   const { operation, control, account } = call;
-  const { principal } = run;
-  const key = requestKey(call);
-  const duplicate = await findDuplicate(call, key, run);
+  const { principal, client, now } = run;
+  const duplicate = await findDuplicate(call, run);
   const viewer = visibleCaller(principal);
   // Nothing is sent, and the plan warns of the repetition.
   if (duplicate !== undefined && !control.allowRepeat && !control.planOnly) return repeated(duplicate, viewer, call);
@@ -52,7 +69,7 @@ export async function planChange(
   const settled = settledBy(call, duplicate, principal?.name);
   const subject = subjectOf(call);
   const open = account.confirm === 'off' ? [] : await openChanges(call, subject, [replaced?.id, duplicate?.id], run);
-  const others = open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, run.now()));
+  const others = open.map((other) => otherChangeText(other, { args: call.args, subject }, operation, now()));
   const plan: Plan = {
     ...madePlan,
     ...(others.length > 0 && { others }),
@@ -66,11 +83,13 @@ export async function planChange(
     ),
   };
   const id = run.newId();
-  const holdsSecret = givesSecret(call);
+  const holdsSecret = pastedSecrets(call).length > 0;
   const repeats = allowedRepetition(call, duplicate);
   // The plan shows how other changes differ.
   const namesPrivate = open.some((other) => other.isPrivate === true);
-  const row = rowOf(call, plan, { id, repeats, ...callerOf(run) }, { namesPrivate, run });
+  const by = { caller: principal?.name, personId: principal?.personId, scopes: principal?.scopes };
+  const given = { ...by, id, repeats, agent: principal?.agent, client };
+  const row = rowOf(call, plan, given, { namesPrivate, run });
   return {
     call,
     row: { ...row, tokenSource: settled?.tokenSource ?? id, typedName, ...(holdsSecret && { args: {} }) },
@@ -81,14 +100,6 @@ export async function planChange(
   };
 }
 
-const callerOf = ({ principal, client }: ChangeRun) => ({
-  caller: principal?.name,
-  personId: principal?.personId,
-  scopes: principal?.scopes,
-  agent: principal?.agent,
-  client,
-});
-
 type Given = Pick<NewChange, 'id' | 'caller' | 'personId' | 'scopes' | 'agent' | 'client' | 'repeats'>;
 
 /** Makes the row of a change, or of a part of one. */
@@ -98,7 +109,8 @@ export function rowOf(
   given: Given,
   { namesPrivate, run: { keys } }: { readonly namesPrivate: boolean; readonly run: Pick<ChangeRun, 'keys'> },
 ): PlannedChange['row'] {
-  const { operation, endpoint, account, keyId, args, budget, list } = call;
+  const { operation, change, endpoint, account, keyId, args, input, budget, list } = call;
+  const isPrivate = namesPrivate || operation.isPrivate?.(input) === true;
   return {
     ...given,
     tokenSource: given.id,
@@ -108,27 +120,19 @@ export function rowOf(
     subject: subjectOf(call),
     // The parts count in the budget, and not the whole.
     budget: call.parts === undefined ? budget.key : digestOf([budget.key]),
-    ...journalFacts(call, plan, namesPrivate),
+    ...(isPrivate
+      ? {
+          isPrivate,
+          what: `${operation.title} (its values are private).`,
+          target: `${plan.method} ${endpoint.origin}`,
+        }
+      : {
+          what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
+          target: `${plan.method} ${plan.url}`,
+        }),
     accept: acceptOf(call),
   };
 }
-
-function journalFacts(
-  { operation, change, input, endpoint }: ResolvedChange,
-  { method, url }: Pick<Plan, 'method' | 'url'>,
-  namesPrivate: boolean,
-): Pick<NewChange, 'isPrivate' | 'what' | 'target'> {
-  const what = `${operation.title} (its values are private).`;
-  if (namesPrivate || operation.isPrivate?.(input) === true)
-    return { isPrivate: true, what, target: `${method} ${endpoint.origin}` };
-  return { what: escapeInvisible(`${change.headline(input, endpoint.region)}.`), target: `${method} ${url}` };
-}
-
-const givesSecret = ({ operation, input, nameBySecretPath = {} }: ResolvedChange): boolean =>
-  (operation.secrets ?? []).some((path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined);
-
-const allowedRepetition = ({ operation, control }: ResolvedChange, duplicate: Change | undefined): string | boolean =>
-  operation.repeatable === true || (control.allowRepeat && (duplicate?.id ?? false));
 
 /** The unknown change that the same idempotency token settles, because the cloud carries out one change for each token. */
 const settledBy = (
@@ -143,16 +147,15 @@ const settledBy = (
     ? duplicate
     : undefined;
 
-async function findDuplicate({ operation }: ResolvedChange, key: string, { store, log }: ChangeRun) {
-  if (operation.repeatable === true) return undefined;
-  return store.duplicateOf(key).catch((error: unknown) => {
+async function findDuplicate(call: ResolvedChange, { store, log }: ChangeRun): Promise<Change | undefined> {
+  const { name: tool, repeatable } = call.operation;
+  if (repeatable === true) return undefined;
+  return store.duplicateOf(requestKey(call)).catch((error: unknown) => {
     // `begin` looks again, and refuses any change if it cannot read the store.
-    log('warn', 'journal', { tool: operation.name, error: reasonOf(error) });
+    log('warn', 'journal', { tool, error: reasonOf(error) });
     return undefined;
   });
 }
-
-const mostOpen = 3;
 
 /** These are only mentioned, so the call goes on without them. */
 async function openChanges(
@@ -166,10 +169,220 @@ async function openChanges(
   return found.filter(({ id }) => !except.includes(id)).slice(0, mostOpen);
 }
 
+const allowedRepetition = ({ operation, control }: ResolvedChange, duplicate: Change | undefined): string | boolean =>
+  operation.repeatable === true || (control.allowRepeat && (duplicate?.id ?? false));
+
 /** A terminal shows the whole plan. */
 const questionFor = (plan: Plan, call: ResolvedChange, { elicitor, questionLimits, now }: ChangeRun) =>
   elicitor && (elicitor.isDirect ? shortQuestion : questionText)(plan, call, questionLimits, now());
 
+const mostOpen = 3;
+
 const sameToken = words(
   'It is sent with the idempotency token of the first try. So it settles the first try, and the cloud carries out only one of the two, as long as it remembers the token.',
 );
+
+/** The facts that `viewer` may know about an earlier change. Undefined for a change of another caller. */
+function factsOf(change: Change, viewer: string | undefined): EarlierCall | undefined {
+  if (isOfAnother(change, viewer)) return undefined;
+  const { state, begunAt, madeAt, ending } = change;
+  const endedOutcome = state === 'unknown' ? state : 'accepted';
+  const outcome = state === 'begun' ? 'not ended' : endedOutcome;
+  const sentAt = new Date(begunAt ?? madeAt).toISOString();
+  return { outcome, sentAt, requestIds: ending?.requestIds ?? {} };
+}
+
+const clauses = {
+  accepted: words('the same call was accepted before'),
+  unknown: words('the same call was sent before, and its outcome is unknown'),
+  'not ended': words('the same call was sent before and has not ended'),
+} as const;
+
+const clauseOf = (earlier: EarlierCall | undefined): SafeText =>
+  earlier === undefined ? words('another caller sent the same change before') : clauses[earlier.outcome];
+
+/** The warning on a plan that would repeat an earlier change. */
+function repeatWarning(change: Change, viewer: string | undefined): SafeText {
+  const earlier = factsOf(change, viewer);
+  const sent = earlier === undefined ? words('') : say` It was sent ${time(earlier.sentAt)}.`;
+  return say`This is a repeat: ${clauseOf(earlier)}.${sent}`;
+}
+
+/** Ends of a sentence: `only if they ask for`. */
+const repetitions = {
+  read: 'another call',
+  create: 'a second one',
+  alter: 'the same change once more',
+  delete: 'the same deletion once more',
+} as const satisfies Readonly<Record<Effect, string>>;
+
+/** The refusal of an unintended repetition. */
+export function repeated(change: Change, viewer: string | undefined, call: FollowedCall): Refusal {
+  const earlier = factsOf(change, viewer);
+  return new Refusal('Repeated', [], {
+    reason: clauseOf(earlier),
+    // A caller must not learn the outcome of another caller's change.
+    next: stepAfterRepetition(earlier?.outcome ?? 'unknown', call),
+    ...(earlier !== undefined && { earlier }),
+  });
+}
+
+function stepAfterRepetition(outcome: EarlierCall['outcome'], call: FollowedCall): Next {
+  // A rejected or declined change never counts as the earlier change.
+  switch (outcome) {
+    case 'not ended':
+      return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
+    case 'accepted': {
+      const { effect } = call.operation;
+      const isBilled = effect === 'create' && call.change.costsMoney === true;
+      const repetition = say`${words(repetitions[effect])}${words(isBilled ? ', billed separately' : '')}`;
+      const agent = say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${repetition}.`;
+      const person = say`Try again with allowRepeat: true only for ${repetition}.`;
+      return next('user', 'decide', forReader({ agent, person }));
+    }
+    case 'unknown': {
+      // The cloud may list a new thing only minutes after the earlier call.
+      const { who, action, text } = stepToVerify(call, {
+        beforeLook: words('When ten minutes have passed since then,'),
+        howToRepeat: say`${callAgain} with allowRepeat: true`,
+      });
+      return next(who, action, say`Nobody knows whether the earlier call was carried out. ${text}`);
+    }
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns the thing that a change is about; undefined if the operation does not say which arguments identify it. */
+function subjectOf(call: ResolvedChange): Subject | undefined {
+  const { operation, change, endpoint, input, parts } = call;
+  if (parts !== undefined)
+    return {
+      name: thingToType(call),
+      digest: digestOf([operation.name, parts.map((part) => subjectOf(part)?.digest)]),
+    };
+  const values = (change.identifies ?? []).map((path) =>
+    path.includes('[]') ? textsAt(input, path) : valueAt(input, path),
+  );
+  // The last identifying argument is the name of the thing, or the list of names.
+  const [name, ...others] = [values.at(-1)].flat();
+  if (typeof name !== 'string') return undefined;
+  return {
+    name: others.length === 0 ? name : thingToType(call),
+    digest: digestOf([operation.name, endpoint.account, values]),
+  };
+}
+
+const deeds: Readonly<Record<State, SafeText>> = {
+  waiting: words('waits'),
+  approved: words('was approved'),
+  begun: words('is being sent'),
+  accepted: words('was accepted'),
+  partly: words('was accepted in part'),
+  rejected: words('was rejected'),
+  'not sent': words('was not sent'),
+  unknown: words('ended unknown'),
+  declined: words('was declined'),
+  withdrawn: words('was withdrawn'),
+};
+
+const beginnings: Readonly<Partial<Record<State, SafeText>>> = { waiting: words('made '), begun: words('approved ') };
+
+/** Describes another change beside a plan: `Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.` */
+export function otherChangeText(
+  other: Pick<Change, 'tool' | 'args' | 'subject' | 'state' | 'madeAt' | 'decidedAt' | 'endedAt'>,
+  plan: { readonly args: Fields; readonly subject?: Subject | undefined },
+  operation: Pick<Operation, 'input'> | undefined,
+  now: Date,
+): SafeText {
+  const { args, subject, state, madeAt, decidedAt, endedAt } = other;
+  const at = state === 'waiting' ? madeAt : (endedAt ?? decidedAt ?? madeAt);
+  const beginning = beginnings[state];
+  const when = say`${beginning ?? words('')}${duration(Math.max(0, (now.getTime() - at) / 1000))} ago`;
+  const deed = deeds[state];
+  if (subject !== undefined && subject.digest === plan.subject?.digest)
+    return say`Another plan for ${nameOf(subject)} ${deed} (${differencesOf(args, plan.args, operation)}), ${when}.`;
+
+  const which = subject === undefined ? words('') : say` for ${nameOf(subject)}`;
+  const own = plan.subject === undefined ? words('') : say`, ${nameOf(plan.subject)}`;
+  const separator = words(beginning === undefined ? ' ' : ', ');
+  return say`The same operation${which} ${deed}${separator}${when}; this would be another one${own}.`;
+}
+
+const nameOf = ({ name }: Subject) => quoted(name, 100);
+
+const mostDifferences = 5;
+
+/** The other plan's values of the differing arguments. */
+function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, 'input'> | undefined): SafeText {
+  const values = new Map(leavesOf(args));
+  const otherValues = [...leavesOf(other)];
+  const differing = otherValues.filter(([path, value]) => values.get(path) !== value);
+  if (differing.length === 0)
+    return words(otherValues.length === values.size ? 'the same change' : 'with fewer arguments');
+  const schema = operation?.input();
+  const texts = differing.slice(0, mostDifferences).map(([path, value]) => {
+    const name = (schema && fieldInWords(schema, path)) ?? path;
+    const unit = schema && fieldUnit(schema, path);
+    return say`${defined(name)} ${shownValue(value, 40)}${defined(unit === undefined ? '' : ` ${unit}`)}`;
+  });
+  return join(texts, ', ');
+}
+
+/** Returns a sentence about the budget for the plan, or a refusal if no change is left; never with `planOnly`. */
+async function checkBudget(
+  { budget: { key, limit }, operation, control: { planOnly }, parts }: ResolvedChange,
+  run: ChangeRun,
+): Promise<SafeText | Refusal | undefined> {
+  if (limit === undefined) return undefined;
+  const unreadable = afterStoreFailure(run, () => undefined, { tool: operation.name });
+  const state = await run.store.budgetState(key, limit).catch(unreadable);
+  if (state === undefined && planOnly) return undefined;
+  if (state === undefined) return new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
+
+  const count = parts?.length ?? 1;
+  if (parts !== undefined && state.left >= count)
+    return say`These are ${counted(count, 'change')} of the ${state.left} that are left within ${spanOf(limit)}.`;
+  if (parts === undefined && state.left > 0) {
+    const number = limit.mostChanges - state.left + 1;
+    return say`This is change ${number} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
+  }
+
+  // With `planOnly`, the plan is shown even if the budget is spent.
+  const refusal =
+    state.left > 0
+      ? new Refusal('BudgetSpent', [
+          say`these are ${counted(count, 'change')}, and ${state.left} are left within ${spanOf(limit)}`,
+        ])
+      : budgetSpent(limit, state.nextAt);
+  if (!planOnly) return refusal;
+  return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;
+}
+
+/** The refusal of a change beyond its budget. Without `nextAt`, no change is ever possible. */
+export function budgetSpent(limit: Budget, nextAt: BudgetState['nextAt']): Refusal {
+  if (nextAt === undefined)
+    return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that only plans are shown`], {
+      next: next('operator', 'configure', onlyPlans),
+    });
+  const possibleAt = new Date(nextAt).toISOString();
+  return new Refusal('BudgetSpent', [
+    say`CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${time(possibleAt)}`,
+  ]);
+}
+
+const onlyPlans = forReader({
+  agent:
+    'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
+  person: 'Only the person who runs this server can change the setting.',
+  operator: 'Call with --plan to see the plan.',
+});
+
+function spanOf({ windowMs }: Budget): SafeText {
+  const minutes = windowMs / 60_000;
+  return minutes % 60 === 0 ? counted(minutes / 60, 'hour') : counted(minutes, 'minute');
+}
+
+/** True if a change is of another caller than the viewer. */
+const isOfAnother = ({ caller }: Pick<Change, 'caller'>, viewer: string | undefined): boolean =>
+  viewer !== undefined && caller !== viewer;

@@ -115,11 +115,17 @@ export function acceptOf(call: Pick<ResolvedChange, 'operation' | 'change' | 'in
   return say`${fitted(call.change.accept(call.input), longestAccept - risk.text.length, longestLabelName).line}${risk}`;
 }
 
-/** Warns of each secret that came in the call itself. */
-function pastedSecretWarnings({ operation, input, nameBySecretPath = {} }: PlanInput): readonly SafeText[] {
-  const { secrets = [], secretNames = {} } = operation;
-  const pasted = secrets.filter((path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined);
-  return pasted.map((path) => {
+/** Paths of the secrets that came in the call itself. */
+export const pastedSecrets = ({
+  operation: { secrets = [] },
+  input,
+  nameBySecretPath = {},
+}: Pick<PlanInput, 'operation' | 'input' | 'nameBySecretPath'>): readonly string[] =>
+  secrets.filter((path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined);
+
+function pastedSecretWarnings(call: PlanInput): readonly SafeText[] {
+  const { secretNames = {} } = call.operation;
+  return pastedSecrets(call).map((path) => {
     const [namePath] = Object.keys(secretNames).filter((name) => secretNames[name] === path);
     const advice =
       namePath === undefined

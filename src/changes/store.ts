@@ -186,7 +186,9 @@ export function createChanges(
         mayBeWritten = true;
       });
     } catch (error) {
-      if (mayBeWritten) writeInBackground(() => writeEnding(id, 'not sent', { code: 'JournalUnavailable' }), error);
+      const stop = () => writeEnding(id, 'not sent', { code: 'JournalUnavailable' });
+      if (error instanceof CommitPending) writeInBackground(stop, error);
+      else if (mayBeWritten) await stop().catch((failure: unknown) => writeInBackground(stop, failure));
       return unwritable(error);
     }
   };

@@ -8,7 +8,7 @@ import type { Change, State } from '../changes/change.js';
 import { decisionText, lateDecision, stateOf } from '../changes/change-state.js';
 import { type Click, type DecisionResult, decisionOfClick } from '../changes/decide.js';
 import { longestReason } from '../changes/decline-reason.js';
-import { otherChangeText } from '../changes/other-changes.js';
+import { otherChangeText } from '../changes/plan-change.js';
 import { isOwnChange, reasonAgainstDeciding } from '../changes/required-consent.js';
 import type { Changes } from '../changes/store.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
