@@ -4,7 +4,7 @@ import { writeScope } from '../../src/calls/policy.js';
 import type { Brought, Elicitor, FormResponse } from '../../src/changes/change-context.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { defined } from '../../src/util/safe-text.js';
-import { accepted, alice, changer, failed, successOf } from '../support/changer.js';
+import { accepted, changer, failed, successOf } from '../support/changer.js';
 
 /** A question to the user: who is asked, what counts as an answer, and what follows from it. */
 
@@ -18,37 +18,6 @@ const bringing = (outcome: CallOutcome, kind: FormResponse['kind'], more: Partia
 };
 
 describe('a question', () => {
-  test('has the words of the button that agrees, and a yes is consent', async () => {
-    const { call, clock, journal } = changer({ confirm: 'ask' });
-    const asked: unknown[] = [];
-    const elicitor: Elicitor = {
-      ask: async (message, accept) => {
-        asked.push([message.text, accept.text]);
-        clock.time += 5000;
-        return { kind: 'agreed' };
-      },
-    };
-    expect(await call({}, { elicitor })).toMatchObject(accepted);
-    expect(asked).toEqual([[expect.stringContaining(headline), 'Create server "one" (costs money)']]);
-    expect(await journal()).toMatchObject([
-      { state: 'accepted', decision: { kind: 'approved', way: 'asked', answeredAfterMs: 5000 } },
-    ]);
-  });
-
-  test.each<readonly [FormResponse['kind'], string]>([
-    ['declined', 'the user declined'],
-    ['cancelled', 'closed the question'],
-    ['unanswered', 'did not answer'],
-  ])('that is %s is quoted by its first line, and the change is declined', async (kind, problem) => {
-    const { call, personOf, journal, requests } = changer({ confirm: 'ask' });
-    const outcome = await call({}, { elicitor: personOf(kind).elicitor });
-    expect(outcome).toMatchObject(failed('Declined', problem, `the question was: ${headline}`));
-    expect(outcome).toMatchObject({ failure: { outcome: 'declined', changeId: expect.any(String) } });
-    expect(JSON.stringify(outcome)).not.toContain('Where:');
-    expect((await journal()).map(({ state }) => state)).toEqual(['declined']);
-    expect(requests).toEqual([]);
-  });
-
   test.each<readonly [string, string, string | undefined, string]>([
     ['a reason', 'too "large"', 'too "large"', 'the person gave this reason: "too \\"large\\""'],
     ['spaces', '  ', undefined, `the question was: ${headline}`],
@@ -60,16 +29,6 @@ describe('a question', () => {
     expect(problems.at(-1)).toContain(told);
     expect((await journal()).map(({ decision }) => decision?.reason)).toEqual([kept]);
   });
-
-  test.each<FormResponse['kind']>(['agreed', 'declined', 'cancelled'])(
-    'that nobody can have read is told with its time: %s',
-    async (kind) => {
-      const { call, personOf, requests } = changer({ confirm: 'ask' });
-      const outcome = await call({}, { elicitor: personOf(kind, { afterMs: 999 }).elicitor });
-      expect(outcome).toMatchObject(failed('NobodyAsked', 'the client answered it after 999 ms', 'the question was: '));
-      expect(requests).toEqual([]);
-    },
-  );
 
   test('that is answered within a second at a terminal was read there', async () => {
     const { call, personOf } = changer({ confirm: 'ask' });
@@ -172,13 +131,6 @@ describe('a question that a second call answers', () => {
     expect(refused).toMatchObject({ failure: { code: 'UnknownChange' } });
     expect(requests).toEqual([]);
   });
-
-  test('is nothing to another caller', async () => {
-    const { call, outcome, requests } = await later();
-    const context = { brought: bringing(outcome, 'agreed'), principal: { ...alice, name: 'bob' } };
-    expect(await call({}, context)).toMatchObject({ failure: { code: 'UnknownChange' } });
-    expect(requests).toEqual([]);
-  });
 });
 
 describe('a client that fails to ask', () => {
@@ -199,15 +151,6 @@ describe('a client that fails to ask', () => {
       expect((await session.changeOf(outcome)).state).toBe('waiting');
     },
   );
-
-  test('is refused in human without another way, and its question is withdrawn', async () => {
-    const { call, personOf, journal, requests } = changer({ confirm: 'human' });
-    expect(await call({}, { elicitor: personOf('notAsked').elicitor })).toMatchObject({
-      failure: { code: 'NeedsHuman' },
-    });
-    expect((await journal()).map(({ state }) => state)).toEqual(['withdrawn']);
-    expect(requests).toEqual([]);
-  });
 
   test('in a second call gets the next way too, in place of its question', async () => {
     const { call, personOf, store, journal } = changer({ confirm: 'ask' });

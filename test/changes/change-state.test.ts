@@ -2,15 +2,17 @@ import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
 import { auditScope } from '../../src/calls/policy.js';
 import type { Change, Decision, EndState } from '../../src/changes/change.js';
+import type { Visit } from '../../src/changes/change-context.js';
 import { lateDecision, lateOutcome, stateOf } from '../../src/changes/change-state.js';
 import { memoryStore } from '../support/caller.js';
-import { accepted, alice, changeIdOf, changer, failed, start, successOf } from '../support/changer.js';
+import { alice, changeIdOf, changer, failed, start, successOf } from '../support/changer.js';
 import { newChange } from '../support/changes.js';
 import { type Page, pageOf, told } from '../support/told.js';
 
 /** What a caller learns of its changes, and who else learns it. */
 
 const hour = 60 * 60_000;
+const waits = { kind: 'succeeded', success: { outcome: 'waiting' } };
 
 /** A plan that waits, on a page or for a confirmation. */
 async function planned(
@@ -165,78 +167,6 @@ describe('who decides too late is told of the decision that stands', () => {
   });
 });
 
-describe.each(['human', 'approval'] as const)('%s: a plan on the page', (mode) => {
-  test('has a link, and a changeId that tells its state and carries nothing out', async () => {
-    const { outcome, get, id, clock, requests } = await planned(mode);
-    expect(successOf(outcome)).toMatchObject({
-      outcome: 'waiting',
-      changeId: expect.stringMatching(/^[\w-]{22}$/),
-      decideAt: `https://cloudops.example.com/decisions/${id}/`,
-      planExpires: new Date(start + 24 * hour).toISOString(),
-    });
-    clock.time += 23 * hour;
-    const whom = mode === 'approval' ? 'somebody other than the user' : 'a person who signs in';
-    expect(successOf(await get(id))).toMatchObject({
-      summary: expect.stringContaining(`waits for ${whom}`),
-      outcome: 'waiting',
-      decideAt: expect.any(String),
-    });
-    expect(requests).toEqual([]);
-  });
-
-  test('tells the whole answer and who decided after it was agreed to, however late', async () => {
-    const { get, id, decide, clock, requests } = await planned(mode);
-    await decide('accept');
-    clock.time += 48 * hour;
-    expect(successOf(await get(id))).toMatchObject({
-      outcome: 'accepted',
-      consent: expect.stringContaining('page'),
-      answer: { instance: { instanceId: 'one' } },
-      notes: ['A person on the page agreed.'],
-    });
-    expect(requests).toHaveLength(1);
-  });
-
-  test('tells that it was declined, and the reason, and is not decided again', async () => {
-    const { get, id, decide, requests } = await planned(mode);
-    await decide('decline', { reason: 'too large' });
-    const told = { code: 'Declined', outcome: 'declined', changeId: id, mayHaveHappened: false };
-    expect(await get(id)).toMatchObject({
-      failure: { ...told, problems: [expect.stringContaining('clicked'), 'the person gave this reason: "too large"'] },
-    });
-    expect(await decide('accept')).toMatchObject({ kind: 'late', change: { state: 'declined' } });
-    expect(requests).toEqual([]);
-  });
-
-  test('is decided by one of two people', async () => {
-    const { decide, requests } = await planned(mode);
-    const decided = await Promise.all([decide('accept'), decide('accept', { person: 'carol' })]);
-    expect(decided.map(({ kind }) => kind).sort()).toEqual(['decided', 'late']);
-    expect(requests).toHaveLength(1);
-  });
-
-  test('is taken back by its caller, which is no refusal of a person', async () => {
-    const { call, click, withdraw, get, requests } = await planned(mode);
-    for (const _ of [1, 2, 3, 4]) {
-      const outcome = await call();
-      const { changeId = '' } = successOf(outcome);
-      expect(successOf(await withdraw(changeId)).outcome).toBe('withdrawn');
-      expect(await get(changeId)).toMatchObject({ failure: { code: 'Withdrawn', outcome: 'withdrawn' } });
-      expect(await click(outcome, { where: 'page' })).toMatchObject({ kind: 'late', change: { state: 'withdrawn' } });
-    }
-    expect(successOf(await call()).outcome).toBe('waiting');
-    expect(requests).toEqual([]);
-  });
-
-  test('is nothing to another caller', async () => {
-    const { get, withdraw, id, store } = await planned(mode);
-    const principal = { ...alice, name: 'mallory' };
-    for (const verb of [get, withdraw])
-      expect(await verb(id, { principal })).toMatchObject({ failure: { code: 'UnknownChange' } });
-    expect((await store.find(id))?.state).toBe('waiting');
-  });
-});
-
 describe('get_change', () => {
   const auditor = { principal: { name: 'eve', scopes: [auditScope] } };
 
@@ -273,13 +203,6 @@ describe('get_change', () => {
     expect(await session.get(changeId)).toMatchObject({ failure: { code: 'UnknownChange' } });
   });
 
-  test('tells a change that was carried out, with the answer of the cloud', async () => {
-    const { get, confirm, id, requests } = await planned('plan', 'none');
-    expect(await confirm(id)).toMatchObject(accepted);
-    expect(successOf(await get(id))).toMatchObject({ outcome: 'accepted', changeId: id, answer: expect.any(Object) });
-    expect(requests).toHaveLength(1);
-  });
-
   test('says that the state cannot be read, and what to do', async () => {
     const find = () => Promise.reject(new Error('gone'));
     const { get, logged } = changer({ store: { ...memoryStore(), find } });
@@ -295,4 +218,25 @@ describe('get_change', () => {
     expect(outcome).toMatchObject({ failure: { code: 'UnknownChange' } });
     expect(outcome).not.toHaveProperty('failure.mayHaveHappened');
   });
+});
+
+/** A user who is sent to the page may decline there and then. */
+test.each<readonly [Visit, number, object]>([
+  ['opened', 3000, waits],
+  ['cancelled', 3000, waits],
+  ['declined', 999, waits],
+  ['declined', 1000, failed('Declined', 'the user declined to open the page')],
+])('a user who has %s the page after %i ms', async (visit, afterMs, told) => {
+  const { given } = pageOf('signIn');
+  const { call, clock, journal, requests } = changer({ ...(given && { page: given }) });
+  const addresses: string[] = [];
+  const send = async (_message: unknown, address: string) => {
+    addresses.push(address);
+    clock.time += afterMs;
+    return visit;
+  };
+  expect(await call({}, { guide: { send } })).toMatchObject(told);
+  expect(addresses).toEqual([expect.stringMatching(/^https:.*\/decisions\/[\w-]{22}\/$/)]);
+  expect(await journal()).toHaveLength(told === waits ? 0 : 1);
+  expect(requests).toEqual([]);
 });

@@ -43,18 +43,6 @@ test('changes beyond it are refused, with the time of the next, and nobody is as
   await close();
 });
 
-test.each([
-  [409, 'rejected ones do not count', true],
-  [500, 'those with an unknown outcome do', false],
-])('after an answer with status %i: %s', async (answer, _what, more) => {
-  const { call, close } = testCaller(cloud.origin, { budget });
-  status = answer;
-  for (const id of ['i-1', 'i-2']) await call(restoreInstance, change(id), { signal: never });
-  status = 200;
-  expect((await call(restoreInstance, change('i-3'), { signal: never })).ok).toBe(more);
-  await close();
-});
-
 test('a plan says what is left, and nothing is sent beyond it', async () => {
   const { call, close } = testCaller(cloud.origin, { budget });
   const consequences = async () => {
@@ -77,16 +65,6 @@ test('0 shows plans and sends nothing', async () => {
     failure: { code: 'BudgetSpent', next: { text: expect.stringContaining('planOnly') } },
   });
   expect(cloud.requests).toEqual([]);
-  await close();
-});
-
-test('two at once cannot both have the last one', async () => {
-  const store = memoryStore();
-  const { call, close } = testCaller(cloud.origin, { budget, store });
-  const ids = ['i-1', 'i-2', 'i-3', 'i-4', 'i-5'];
-  const results = await Promise.all(ids.map((id) => call(restoreInstance, change(id), { signal: never })));
-  expect(results.filter(({ ok }) => ok)).toHaveLength(2);
-  expect(cloud.requests).toHaveLength(2);
   await close();
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { type Operation, OperationFault } from '../../src/tools/define-operation.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { consentArguments } from '../../src/tools/schema/fields.js';
 import { parseBody } from '../../src/transport/parse-body.js';
@@ -97,7 +97,8 @@ const rows: readonly (readonly [
     'rejected',
     'AuthFailure',
   ],
-  ['408', answer(408, ''), 'unknown', 'Http408'],
+  ...[308, 421, 425].map((status) => [`${status}`, answer(status, ''), 'rejected', `Http${status}`] as const),
+  ...[408, 444, 460, 499].map((status) => [`${status}`, answer(status, ''), 'unknown', `Http${status}`] as const),
   ['429', answer(429, ''), 'rejected', 'Http429'],
   ['500', answer(500, ''), 'unknown', 'Http500'],
   ['503 SlowDown', answer(503, xmlError('SlowDown')), 'unknown', 'SlowDown'],
@@ -203,25 +204,6 @@ test('the structure of an accepted change begins with what matters most, because
 
 function fail(): never {
   throw new Error('a fault');
-}
-
-test.each([
-  ['extract', { ...json, extract: fault }],
-  ['summarize', { ...json, summarize: fault }],
-  ['errorOf', { ...json, errorOf: fault }],
-])('a fault of %s after the answer is logged', async (_what, operation) => {
-  const { openClient } = scriptedClient(async () => answer(200, record));
-  const { call, logged } = testCaller('http://127.0.0.1:1', { openClient, operations: [operation] });
-  const result = await call(operation, args, { signal: never });
-  expect(result.text).toContain('the operation file (CLOUDOPS_OPERATIONS) has a mistake in "extract"');
-  const fields = { tool: json.name, error: 'OperationFault', fault: 'extract threw "x"' };
-  expect(logged.filter(({ event }) => event === 'unexpected')).toEqual([
-    { level: 'error', event: 'unexpected', fields },
-  ]);
-});
-
-function fault(): never {
-  throw new OperationFault('extract', 'threw "x"');
 }
 
 describe('a change of five objects', () => {
@@ -409,13 +391,6 @@ test.each([
   const { call, logged } = testCaller('http://127.0.0.1:1', { openClient, operations: [operation] });
   await call(operation, args, { signal: never });
   expect(logged.filter(({ event }) => event === 'answer')).toEqual(expected);
-});
-
-test('a fault while the answer is read is named as the reason why it is not shown', async () => {
-  const { told } = await outcomeOf(answer(200, record), { ...json, extract: fail });
-  expect(told).toMatchObject({
-    structured: { warnings: expect.arrayContaining([expect.stringContaining('this server made a mistake')]) },
-  });
 });
 
 const nested = (depth: number, [start, end]: readonly [string, string]) =>

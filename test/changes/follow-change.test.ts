@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { plainResult } from '../../src/calls/result-text.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { say } from '../../src/util/safe-text.js';
-import { memoryStore, never, testCaller } from '../support/caller.js';
+import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 
 /** A change that names a read sends the agent there, and not to the console. */
@@ -88,25 +87,6 @@ test.each([
   const text = String(nextText);
   expect(text).toMatch(expected);
   expect(text).not.toContain('proves nothing');
-});
-
-test.each([
-  ['accepted', 200],
-  ['unknown', 500],
-])('another server points to the read too, after an %s change (status %i)', async (_outcome, answered) => {
-  status = answered;
-  const options = { operations: [restore, getInstance], confirm: 'plan', store: memoryStore() } as const;
-  const before = testCaller(server.origin, options);
-  const { changeId } = toldBy(await before.call(restore, args, { signal: never }));
-  const told = toldBy(await before.confirm(changeId, 'wiki'));
-  const sent = server.requests.length;
-  const after = testCaller(server.origin, options);
-  const again = toldBy(await after.get(changeId));
-  expect(server.requests).toHaveLength(sent);
-  expect(again.next).toMatchObject({ who: 'agent', action: 'call' });
-  expect(String(again.next.text)).toMatch(namesRead);
-  expect(plainResult(again)).toEqual(plainResult(told));
-  await after.close();
 });
 
 test('the refusal of a repetition points to the read if the outcome is unknown', async () => {

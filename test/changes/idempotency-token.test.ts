@@ -88,3 +88,17 @@ test('makes no repetition another change: without allowRepeat it is refused', as
   expect(await call(args)).toMatchObject({ failure: { code: 'Repeated', earlier: { outcome: 'unknown' } } });
   expect(requests).toHaveLength(1);
 });
+
+test('if the request with the token cannot be made, nothing was sent', async () => {
+  const operation: Operation = {
+    ...withToken(),
+    request: (_input, _page, token) => {
+      if (token !== undefined) throw new Error('a fault');
+      return { path: '/' };
+    },
+  };
+  const { call, requests, journal } = changer({ operation, operations: [operation], confirm: 'off' });
+  expect(await call(args)).toMatchObject({ failure: { code: 'InternalError', mayHaveHappened: false } });
+  expect((await journal()).map(({ state }) => state)).toEqual(['not sent']);
+  expect(requests).toEqual([]);
+});

@@ -1,19 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Change } from '../../src/changes/change.js';
 import { createNotices } from '../../src/changes/watch-store.js';
-import { newChange } from '../support/changes.js';
+import { changeAt } from '../support/changes.js';
 
 const began = Date.parse('2026-11-20T12:00:00Z');
-const interrupted = (changes: Partial<Change> = {}): Change => ({
-  ...newChange(),
-  state: 'unknown',
-  madeAt: began,
-  expiresAt: began,
-  begunAt: began,
-  isExpired: false,
-  ageMs: 0,
-  ...changes,
-});
+const interrupted = (changes: Partial<Change> = {}) => changeAt(began, { state: 'unknown', ...changes });
 const noticesOf = (...recoveries: readonly (readonly Change[] | Error)[]) => {
   const left = [...recoveries];
   const logged: unknown[][] = [];

@@ -11,7 +11,7 @@ import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
 import { namedAccounts } from '../support/accounts.js';
 import { alice, type ChangerOptions, changer, start, successOf } from '../support/changer.js';
 import { newChange } from '../support/changes.js';
-import { answered, unanswered } from '../support/scripted-client.js';
+import { answered } from '../support/scripted-client.js';
 
 /** A plan names the caller's other changes that are open, and may replace one that waits. */
 
@@ -137,16 +137,6 @@ describe('another plan of the same thing', () => {
     expect(othersOf(await call({ diskSize: 200 }))).toEqual([]);
   });
 
-  test('is told to the agent, with the way to replace it', async () => {
-    const { call, id } = await setUp();
-    const { summary, show, next } = successOf(await call({ diskSize: 200 }));
-    expect(show?.text).toContain(told);
-    expect(summary.text).toBe('Plan of restore_instance; nothing was sent.');
-    expect(next?.text.text).toContain(
-      `If this plan replaces the other one, call restore_instance with the same arguments and replaces: ${id}.`,
-    );
-  });
-
   test.each<readonly [ConsentMode, boolean]>([
     ['off', false],
     ['ask', true],
@@ -159,94 +149,11 @@ describe('another plan of the same thing', () => {
     expect(othersOf(outcome)).toEqual(isNamed ? [told] : []);
   });
 
-  test('is named only to its own caller', async () => {
-    const { call } = await setUp();
-    const bob = { principal: { ...alice, name: 'bob' }, hasView: true };
-    expect(othersOf(await call({ diskSize: 200 }, bob))).toEqual([]);
-  });
-
   test('does not stop a plan if it cannot be read', async () => {
     const { store, clock } = await setUp();
     const gone = { ...store, open: () => Promise.reject(new Error('gone')) };
     const later = changer({ store: gone, clock });
     expect(othersOf(await later.call({ instanceId: 'wiki' }, { hasView: true }))).toEqual([]);
-  });
-});
-
-describe('what is open', () => {
-  /** The sentences beside a plan for 200 GB, after something has become of the plan for 100 GB. */
-  const openAfter = async (
-    become: (session: Awaited<ReturnType<typeof setUp>>) => Promise<unknown>,
-    options: ChangerOptions = {},
-  ) => {
-    const session = await setUp(options);
-    await become(session);
-    return othersOf(await session.call({ diskSize: 200 }));
-  };
-
-  test.each<readonly [string, (session: Awaited<ReturnType<typeof setUp>>) => Promise<unknown>, readonly string[]]>([
-    ['waits', async () => undefined, ['waits (disk size 100 GB), made 2 min ago.']],
-    [
-      'was just declined',
-      ({ click, first }) => click(first, { decision: 'decline' }),
-      ['was declined (disk size 100 GB), 0 s ago.'],
-    ],
-    ['was accepted', ({ click, first }) => click(first), []],
-    ['was withdrawn', ({ withdraw, id }) => withdraw(id), []],
-    [
-      'has expired',
-      async ({ clock }) => {
-        clock.time += 9 * minute;
-      },
-      [],
-    ],
-    [
-      'was declined eleven minutes ago',
-      async ({ click, first, clock }) => {
-        await click(first, { decision: 'decline' });
-        clock.time += 11 * minute;
-      },
-      [],
-    ],
-  ])('a change that %s', async (_what, become, sentences) => {
-    expect(await openAfter(become)).toEqual(sentences.map((sentence) => `Another plan for "wiki" ${sentence}`));
-  });
-
-  test('a change that ended unknown, also long ago', async () => {
-    const reply = async () => unanswered(true);
-    const become = async ({ click, first, clock }: Awaited<ReturnType<typeof setUp>>) => {
-      await click(first);
-      clock.time += 60 * minute;
-    };
-    expect(await openAfter(become, { reply })).toEqual([
-      'Another plan for "wiki" ended unknown (disk size 100 GB), 60 min ago.',
-    ]);
-  });
-
-  test('a change by the same operation, of another thing, for ten minutes', async () => {
-    const { call, clock, withdraw, id } = await setUp();
-    await withdraw(id);
-    await call({ instanceId: 'blog' });
-    clock.time += minute;
-    const sentence = 'The same operation for "blog" waits, made 60 s ago; this would be another one, "wiki".';
-    expect(othersOf(await call({ diskSize: 200, planOnly: true }))).toEqual([sentence]);
-    clock.time += 10 * minute;
-    expect(othersOf(await call({ diskSize: 200, planOnly: true }))).toEqual([]);
-  });
-
-  test('a change by another operation is none', async () => {
-    const { callOf: callTool } = await setUp();
-    expect(othersOf(await callTool(upgradeKubeVersion, upgradeKubeVersion.example, { hasView: true }))).toEqual([]);
-  });
-
-  test('the change that a plan repeats is named as that alone', async () => {
-    const { call, click, first } = await setUp({ reply: async () => unanswered(true) });
-    await click(first);
-    const { plan } = successOf(await call({ diskSize: 100, allowRepeat: true }));
-    expect([plan?.others, plan?.warnings[0]?.text]).toEqual([
-      undefined,
-      expect.stringContaining('the same call was sent before, and its outcome is unknown'),
-    ]);
   });
 });
 
@@ -256,15 +163,6 @@ describe('a plan that replaces another', () => {
     expect(othersOf(await call({ diskSize: 200, replaces: id }))).toEqual([]);
     expect(await stateOfFirst()).toBe('withdrawn');
     expect(await journal()).toMatchObject([{ id, decision: { kind: 'withdrawn', way: 'withdrawn' } }]);
-  });
-
-  test('withdraws it also with a question, whose answer is about the new plan', async () => {
-    const { call, id, personOf, stateOfFirst, requests } = await setUp();
-    const { elicitor, asked } = personOf('agreed');
-    await call({ diskSize: 200, replaces: id }, { elicitor });
-    expect(asked.join()).not.toContain('Another plan');
-    expect(await stateOfFirst()).toBe('withdrawn');
-    expect(requests.map(({ body }) => body)).toEqual([expect.stringContaining('"diskSize":200')]);
   });
 
   /** The call is an error, before anything is withdrawn. */

@@ -5,7 +5,7 @@ import type { ChangeContext } from '../../src/changes/change-context.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { words } from '../../src/util/safe-text.js';
 import { memoryStore } from '../support/caller.js';
-import { alice, changer, failed, start, successOf } from '../support/changer.js';
+import { changer, failed, start, successOf } from '../support/changer.js';
 import { type Page, pageOf, told } from '../support/told.js';
 
 /** The answer with a plan: what the agent is told to do with it, what the view gets, and what is stored. */
@@ -81,32 +81,6 @@ describe('a plan in place of an answer', () => {
     expect([requests, await journal()]).toEqual([[], []]);
   });
 
-  test('says who planned what, from where, and with which rights', async () => {
-    const { call, store } = setUp('approval', 'signIn');
-    await call({ diskSize: 200 });
-    const args = { backupId: 'a'.repeat(32), instanceId: 'one', diskSize: 200 };
-    expect(await store.waiting({})).toMatchObject([
-      {
-        tool: 'restore_instance',
-        args,
-        caller: 'alice',
-        personId: alice.personId,
-        scopes: alice.scopes,
-        client: 'test 1',
-        mode: 'approval',
-        state: 'waiting',
-        madeAt: start,
-        expiresAt: start + 24 * 3_600_000,
-        accept: 'Create server "one" (costs money)',
-        subject: { name: 'one' },
-        requestKey: expect.stringMatching(/^[0-9a-f]{64}$/),
-        plan: { method: 'POST' },
-        repeats: false,
-        options: { byForm: false, byClick: false, onPage: true, byConfirmation: false },
-      },
-    ]);
-  });
-
   test('is refused if nobody can agree to it', async () => {
     const { call, requests, store } = setUp('human');
     const outcome = await call();
@@ -150,15 +124,6 @@ describe('a plan in place of an answer', () => {
         summary: expect.stringContaining('its plan is too long to wait for a decision'),
       },
     });
-  });
-
-  test('waits twenty times for each caller', async () => {
-    const { call, store } = setUp('approval', 'signIn');
-    for (let index = 0; index < 20; index += 1) successOf(await call({ instanceId: `server-${index}` }));
-    expect(await call({ instanceId: 'one-more' })).toMatchObject(failed('TooManyWaiting'));
-    const carol = { principal: { ...alice, name: 'carol' } };
-    expect(successOf(await call({ instanceId: 'one-more' }, carol)).outcome).toBe('waiting');
-    expect((await store.waiting({})).length).toBe(21);
   });
 
   test('is in the log', async () => {

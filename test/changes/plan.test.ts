@@ -118,8 +118,4 @@ describe('a secret', () => {
     const { body: shown } = await planWith(withBoth, (password) => json({ password }));
     expect(shown).toEqual({ password: passwords.map(fingerprint) });
   });
-
-  test('that was not given is no matter', () => {
-    expect(makePlan(callOf(input, {}, secrets)).warnings).toEqual([]);
-  });
 });

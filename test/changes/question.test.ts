@@ -8,7 +8,6 @@ import { questionLimits } from '../../src/mcp/client-quirks.js';
 import type { ApiRequest, Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { json } from '../../src/tools/request-body.js';
-import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { leavesOf } from '../../src/util/objects.js';
 import { quote } from '../../src/util/quote.js';
@@ -53,16 +52,6 @@ describe('the question', () => {
       'It is a warning.',
       'Not checked: whether there is room, the quota.',
     ]);
-  });
-
-  test('says nothing of what there is nothing of', () => {
-    const call = callOf(input, {
-      costsMoney: false,
-      headline: () => say`Create it`,
-      consequences: () => [],
-      named: ['backupId', 'instanceId'],
-    });
-    expect(question(call)?.text.split('\n')).toEqual(['Create it?', 'Region jp-east-1 (given), account AKIDTEST.']);
   });
 
   test('leaves out only what the headline names, or what lies inside it', () => {
@@ -144,22 +133,6 @@ describe('the question', () => {
     expect(question(callOf(input, { headline }))?.text.split('\n')[0]).toBe(`${first}?`);
   });
 
-  test('tells the largest server from the smallest, whatever their names and places', () => {
-    const { change } = restoreInstance as Operation;
-    if (change === undefined) throw new Error('it is a change');
-    const firstLine = (diskSize: number, instanceType: string) => {
-      const given = { ...input, instanceId: x(30), region: 'jp-west-2', diskSize, instanceType };
-      return question({ ...callOf(input, change), input: given })?.text.split('\n')[0];
-    };
-    expect(firstLine(400, 'e-double-large96')).toBe(`Create DevOps server "${x(18)}…" (400 GB, e-double-large96)?`);
-    expect(firstLine(100, 'c-large')).toBe(`Create DevOps server "${x(27)}…" (100 GB, c-large)?`);
-  });
-
-  test('has all risks in its second line', () => {
-    const call = callOf(input, { costsMoney: true, irreversible: true });
-    expect(question(call)?.text.split('\n')[1]).toBe('It costs money. This cannot be undone.');
-  });
-
   test.each([
     [
       'all of it, with the sources',
@@ -199,11 +172,6 @@ describe('the question', () => {
     expect(text).not.toMatch(/\d\d:\d\d/);
   });
 
-  test('tells below the decision what was found before', () => {
-    const call = callOf(input, { headline: () => say`Create it` });
-    expect(question({ ...call, found: say`It runs.` })?.text.split('\n')[decisionLines]).toBe('It runs.');
-  });
-
   test.each([
     [9, true],
     [100, true],
@@ -217,21 +185,6 @@ describe('the question', () => {
     const list = keys.map((key) => `"${key}"`).join(', ');
     expect(text === undefined).toBe(!isAsked);
     if (isAsked) expect(text).toContain(`Also: Delete.Objects[].Key ${list}.`);
-  });
-
-  test('of a list has each entry', () => {
-    const given = { keys: ['a', 'b', 'c', 'd', 'e', 'f'], pools: [{ name: 'a', size: 1 }, { name: 'b' }, {}] };
-    expect(question(callOf(given, { headline: () => say`Delete objects`, named: [] }))?.text).toContain(
-      'Also: keys "a", "b", "c", "d", "e", "f", pools[0] (name "a", size 1), pools[1] (name "b"), pools[2] {}.',
-    );
-  });
-
-  test('says of which entry a value is, if the headline names the others', () => {
-    const given = { objects: [{ key: 'a' }, { key: 'b', version: 1 }] };
-    const named = ['objects[].key'];
-    expect(question(callOf(given, { headline: () => say`Delete "a", "b"`, named }))?.text).toContain(
-      'Also: objects[1] (version 1).',
-    );
   });
 
   test('has each value of each argument, whatever its shape', () => {
@@ -248,12 +201,6 @@ describe('the question', () => {
       }),
       { numRuns: runs(300) },
     );
-  });
-
-  test('of a change without arguments has no other arguments', () => {
-    const call = callOf({}, { headline: () => say`Create key`, consequences: () => [], named: [] });
-    expect(question(call)?.text).not.toContain('Also');
-    expect(makePlan(call)).not.toHaveProperty('also');
   });
 
   test('shows what is invisible', () => {

@@ -70,14 +70,6 @@ describe('three refusals', () => {
     expect(await answer('agreed', 'd')).toMatchObject(accepted);
   });
 
-  test('of which the user withdrew one by the agent are two', async () => {
-    const { decline, answer, plan, withdraw } = setUp();
-    await decline('a');
-    await decline('b');
-    await withdraw(successOf(await plan('c')).changeId ?? '');
-    expect(await answer('agreed', 'd')).toMatchObject(accepted);
-  });
-
   test.each(['ask', 'human'] as const)(
     '%s: end the plans with buttons, and planOnly shows its plan without any',
     async (confirm) => {
@@ -140,21 +132,6 @@ describe('a refusal', () => {
     expect(requests).toEqual([]);
   });
 
-  test('binds for ten minutes', async () => {
-    const { decline, plan, clock } = setUp();
-    await decline();
-    clock.time = start + 2000 + tenMinutes - 1;
-    expect(codeOf(await plan())).toBe('Declined');
-    clock.time += 2;
-    expect(successOf(await plan()).outcome).toBe('planned');
-  });
-
-  test('by a click binds as one in a form', async () => {
-    const { call, click, plan } = setUp();
-    await click(await call({}, { hasView: true }), { decision: 'decline' });
-    expect(codeOf(await plan())).toBe('Declined');
-  });
-
   test.each<readonly [string, readonly FormResponse['kind'][], boolean]>([
     ['a question that was only closed', ['cancelled'], false],
     ['a question without an answer', ['unanswered'], false],
@@ -211,17 +188,6 @@ describe('while the store cannot be written', () => {
     await expect.poll(() => store.unwritten()).toBe(0);
     expect((await journal()).map(({ state }) => state)).toEqual(['declined']);
     expect(await confirm(changeId)).toMatchObject(failed('Declined', 'ten minutes'));
-  });
-
-  test('three of them end questions', async () => {
-    const { disk, ...shared } = filling();
-    const { call, click, answer } = setUp(shared);
-    const clicked = [];
-    for (const instanceId of ['a', 'b', 'c']) clicked.push(await call({ instanceId }, { hasView: true }));
-    disk.isFull = true;
-    for (const each of clicked) await click(each, { decision: 'decline' });
-    expect(codeOf(await answer('agreed', 'd'))).toBe('TooManyRefusals');
-    disk.isFull = false;
   });
 });
 

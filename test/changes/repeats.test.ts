@@ -46,42 +46,6 @@ describe('two calls that come to the same bytes for the same account', () => {
     expect(cloud.requests).toHaveLength(sent);
     await close();
   });
-
-  test.each<readonly [string, object]>([
-    ['another name', { instanceId: 'other' }],
-    ['a field more', { description: 'x' }],
-  ])('%s is another change', async (_what, second) => {
-    const { call, close } = testCaller(cloud.origin);
-    await call(restoreInstance, args, { signal: never });
-    expect((await call(restoreInstance, { ...args, ...second }, { signal: never })).ok).toBe(true);
-    expect(cloud.requests).toHaveLength(2);
-    await close();
-  });
-
-  test('of another account are another change', async () => {
-    const store = memoryStore();
-    for (const accessKeyId of ['AKIDONE', 'AKIDTWO']) {
-      const cloudOf = { credentials: { accessKeyId, secretAccessKey: 's' } };
-      const { call } = testCaller(cloud.origin, { store, cloud: cloudOf });
-      expect((await call(restoreInstance, args, { signal: never })).ok).toBe(true);
-    }
-    await store.close();
-    expect(cloud.requests).toHaveLength(2);
-  });
-
-  test('with allowRepeat the second is sent, and its plan says that it is one', async () => {
-    const { call, close } = testCaller(cloud.origin);
-    await call(restoreInstance, args, { signal: never });
-    const plan = await call(restoreInstance, { ...args, planOnly: true }, { signal: never });
-    expect(plan).toMatchObject({
-      structured: {
-        plan: { warnings: expect.arrayContaining([expect.stringMatching(/^This is a repeat: /)]) },
-      },
-    });
-    expect((await call(restoreInstance, { ...args, allowRepeat: true }, { signal: never })).ok).toBe(true);
-    expect(cloud.requests).toHaveLength(2);
-    await close();
-  });
 });
 
 test.each([
@@ -126,14 +90,6 @@ describe('what is said of the first change', () => {
       await close();
     }
   });
-});
-
-test('a change that may be repeated, and repeats none, is told as any other', async () => {
-  const { call, close } = testCaller(cloud.origin);
-  const result = await call(restoreInstance, { ...args, allowRepeat: true }, { signal: never });
-  expect(result.ok).toBe(true);
-  expect(result.text).not.toContain('was sent before');
-  await close();
 });
 
 test('if the journal cannot be read for repetitions, the log names the error, and a repetition is not sent', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { Failure } from '../../src/calls/outcome.js';
 import { writeScope } from '../../src/calls/policy.js';
-import type { Change, EndState } from '../../src/changes/change.js';
+import type { EndState } from '../../src/changes/change.js';
 import type { Changes } from '../../src/changes/store.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { json } from '../../src/tools/request-body.js';
@@ -9,7 +8,6 @@ import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { say } from '../../src/util/safe-text.js';
 import { memoryStore, never, type TestCallerOptions, testCaller } from '../support/caller.js';
-import { changeAt } from '../support/changes.js';
 import { answered, answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
 /** A change is in the journal before it is sent, with its outcome after it, and its caller is told the same. */
@@ -47,25 +45,6 @@ async function carryOut({
 const storeWith = (changes: Partial<Changes>): Changes => ({ ...memoryStore(() => now), ...changes });
 const gone = () => Promise.reject(new Error('gone'));
 
-test.each([
-  [302, true],
-  [303, true],
-  [307, false],
-  [308, false],
-  [408, true],
-  [421, false],
-  [425, false],
-  [429, false],
-  [444, true],
-  [460, true],
-  [499, true],
-  [500, true],
-])('an answer with status %i may come after the change was made: %s', async (status, mayHaveHappened) => {
-  const { told, entries } = await carryOut({ reply: answered(status, {}) });
-  expect(told).toMatchObject({ failure: { status, mayHaveHappened } });
-  expect(entries).toMatchObject([{ state: mayHaveHappened ? 'unknown' : 'rejected' }]);
-});
-
 describe('an operation that gets no content in answer', () => {
   const { output: _, ...rest } = restoreInstance;
   const operation = {
@@ -92,28 +71,6 @@ describe('an operation that gets no content in answer', () => {
     const { told } = await carryOut({ operation, reply: answeredBy(200, { kind: 'html', text: '<html>' }) });
     expect(told).toMatchObject({ failure: { code: 'UnreadableAnswer', mayHaveHappened: true } });
   });
-});
-
-test('the journal has who changes what, for whom, and with which consent', async () => {
-  const { entries } = await carryOut();
-  expect(entries).toMatchObject([
-    {
-      id: expect.stringMatching(/^[\w-]{22}$/),
-      tool: 'restore_instance',
-      what: expect.stringContaining('"one"'),
-      target: 'POST http://127.0.0.1:1/devops/v1/instances:restore',
-      account: 'default',
-      keyId: 'AKIDTEST',
-      budget: expect.stringMatching(/^[0-9a-f]{32,}$/),
-      client: 'test 1',
-      caller: 'alice',
-      requestKey: expect.stringMatching(/^[0-9a-f]{32,}$/),
-      decision: { kind: 'approved', way: 'off' },
-      state: 'accepted',
-      begunAt: now.getTime(),
-      endedAt: now.getTime(),
-    },
-  ]);
 });
 
 const requestIds = { 'x-request-id': 'r-1' };
@@ -175,29 +132,7 @@ test.each<readonly [string, FinalReply, EndState, object, object]>([
   );
 });
 
-describe('the attempts', () => {
-  const attempts = [{ result: '429', waitedMs: 150 }, { result: '200' }];
-  test('are told if there were several', async () => {
-    const reply = answeredBy(200, { kind: 'json', value: { instance: {} } }, 2);
-    expect((await carryOut({ reply })).told).toMatchObject({ structured: { attempts } });
-  });
-
-  test('are told of a page of something in between', async () => {
-    expect((await carryOut({ reply: page(2) })).told).toMatchObject({ failure: { attempts } });
-  });
-
-  test('are not if there was one', async () => {
-    const { told } = await carryOut();
-    expect(told).toHaveProperty('structured');
-    expect(told).not.toHaveProperty('structured.attempts');
-  });
-});
-
 describe('before it is sent', () => {
-  test('a journal in which repeats cannot be looked for decides when the change begins', async () => {
-    expect(await carryOut({ store: storeWith({ duplicateOf: gone }) })).toMatchObject({ ok: true });
-  });
-
   test.each([
     [
       'it cannot be written',
@@ -223,36 +158,6 @@ describe('before it is sent', () => {
       requests: [],
     });
   });
-
-  test.each<readonly [string, Partial<Change>, hasToLook: boolean, mayRepeat: boolean]>([
-    ['was accepted', { state: 'accepted', caller: 'alice' }, false, true],
-    ['has an unknown outcome', { state: 'unknown', caller: 'alice' }, true, true],
-    ['has no outcome yet', { state: 'begun', caller: 'alice' }, false, false],
-    ["is another caller's, accepted", { state: 'accepted', caller: 'bob' }, true, true],
-    ["is another caller's, without an outcome", { state: 'begun', caller: 'bob' }, true, true],
-  ])('a repeat of one that %s is told what to do first', async (_what, change, hasToLook, mayRepeat) => {
-    const earlier = changeAt(now.getTime(), change);
-    const { told } = await carryOut({ store: storeWith({ duplicateOf: async () => earlier }) });
-    const { next } = (told as { failure: Failure }).failure;
-    expect(next.text.text.includes('"one"')).toBe(hasToLook);
-    expect(next.text.text.includes('allowRepeat')).toBe(mayRepeat);
-  });
-
-  test('a repeat is refused before anybody has to agree, unless it is allowed or only planned', async () => {
-    const store = memoryStore(() => now);
-    const first = await carryOut({ store });
-    expect(JSON.stringify(first.told)).not.toContain('This is a repeat');
-    for (const confirm of ['off', 'plan'] as const)
-      expect(await carryOut({ store, confirm })).toMatchObject({
-        told: { failure: { code: 'Repeated', earlier: { outcome: 'accepted' } } },
-        requests: [],
-      });
-    for (const given of [{ planOnly: true }, { allowRepeat: true }]) {
-      const { told } = await carryOut({ store, given });
-      const warnings = 'structured' in told ? [...(told.structured.plan?.warnings ?? told.structured.warnings)] : [];
-      expect(warnings[0]?.text).toMatch(/^This is a repeat: the same call was accepted before\. It was sent .+\.$/);
-    }
-  });
 });
 
 describe('after it was sent', () => {
@@ -263,53 +168,10 @@ describe('after it was sent', () => {
     vi.useRealTimers();
   });
 
-  test('an answer is held against the request where the operation knows how', async () => {
-    const { change } = restoreInstance;
-    if (change === undefined) throw new Error('restore_instance is a change');
-    const { contradictions: _, ...without } = change;
-    const summaryOf = async (compared: object) => {
-      const { told } = await carryOut({
-        operation: { ...restoreInstance, change: { ...without, ...compared } } as Operation,
-      });
-      return 'structured' in told ? told.structured.summary.text : '';
-    };
-    const plain = await summaryOf({});
-    expect(plain).toBe(restoreInstance.summarize({ instance: { instanceId: 'one' } }, args).text);
-    expect(await summaryOf({ contradictions: () => [] })).toBe(plain);
-    expect(await summaryOf({ contradictions: () => [say`a`, say`b`] })).toBe(
-      `The change was accepted, but its answer contradicts what was asked for: a; b. ${plain}`,
-    );
-  });
-
-  test('notes of earlier changes are added to whatever is told', async () => {
-    for (const reply of [accepted, unanswered(false)]) {
-      const { told } = await carryOut({ reply, reports: [say`An earlier one is open.`] });
-      const notes = ['An earlier one is open.'];
-      expect(told).toMatchObject('failure' in told ? { failure: { notes } } : { structured: { notes } });
-    }
-  });
-
   test('notes that cannot be had are left out', async () => {
     const { ok, told } = await carryOut({ pendingNotes: gone });
     expect(ok).toBe(true);
     expect(told).not.toHaveProperty('structured.notes');
-  });
-
-  test('an outcome that cannot be written down is a note before those of earlier changes, and in the log', async () => {
-    for (const [reply, outcome] of [
-      [accepted, 'accepted'],
-      [unanswered(true), 'unknown'],
-    ] as const) {
-      const { told, logged, entries } = await carryOut({
-        reply,
-        store: storeWith({ end: gone }),
-        reports: [say`Earlier.`],
-      });
-      const notes = [expect.stringContaining('could not be written'), 'Earlier.'];
-      expect(told).toMatchObject('failure' in told ? { failure: { notes } } : { structured: { notes } });
-      const fields = { tool: 'restore_instance', id: entries[0]?.id, outcome, error: 'gone' };
-      expect(logged).toContainEqual({ level: 'error', event: 'journal', fields });
-    }
   });
 
   test.each([
@@ -327,16 +189,6 @@ describe('after it was sent', () => {
     expect(logged).toContainEqual(
       expect.objectContaining({ event: 'journal', fields: expect.objectContaining({ error: 'unknown error' }) }),
     );
-  });
-
-  test('a fault in putting the answer into words leaves it accepted', async () => {
-    const summarize = () => {
-      throw new Error('MARKER');
-    };
-    const { told, entries } = await carryOut({ operation: { ...restoreInstance, summarize } as Operation });
-    const warnings = expect.arrayContaining([expect.stringContaining('this server made a mistake')]);
-    expect(told).toMatchObject({ structured: { outcome: 'accepted', warnings } });
-    expect(entries).toMatchObject([{ state: 'accepted', ending: { status: 200 } }]);
   });
 
   test.each([

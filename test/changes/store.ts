@@ -178,22 +178,6 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       expect(begun.map(({ kind }) => kind).sort()).toEqual(['begun', 'notApproved']);
     });
 
-    test.each(['waiting', 'declined', 'withdrawn'])('is needed to begin: not a change that is %s', async (state) => {
-      const id = await add();
-      if (state === 'declined') await store.decide(id, no);
-      if (state === 'withdrawn') await store.decide(id, { kind: 'withdrawn', way: 'withdrawn' });
-      expect(await store.begin(id, { ifUnknown: {} })).toEqual({ kind: 'notApproved' });
-      expect(await stateOf(id)).toBe(state);
-    });
-
-    test('may come with the plan', async () => {
-      const change = newChange();
-      const off: Decision = { kind: 'approved', way: 'off' };
-      const added = await store.add(change, { lifetimeMs, approved: off });
-      expect(added).toMatchObject({ kind: 'added', change: { state: 'approved', decision: off }, replaced: false });
-      expect((await store.begin(change.id, { ifUnknown: {} })).kind).toBe('begun');
-    });
-
     test('is too late for an expired plan, which is erased an hour later', async () => {
       const id = await add();
       time += lifetimeMs;
@@ -217,14 +201,6 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       const second = newChange(asking);
       expect(await store.add(second, { lifetimeMs, replaces: first })).toMatchObject({ kind: 'added', replaced: true });
       expect(await store.find(first)).toMatchObject({ state: 'withdrawn', decision: { way: 'withdrawn' } });
-    });
-
-    test.each([yes, no])('is not, if it does not wait: %j', async (decision) => {
-      const first = await add();
-      await store.decide(first, decision);
-      const added = await store.add(newChange(), { lifetimeMs, replaces: first });
-      expect(added).toMatchObject({ kind: 'added', replaced: false });
-      expect(await stateOf(first)).toBe(decision.kind);
     });
   });
 
@@ -252,15 +228,6 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       time += 1;
       const asked = await add({ ...asking, caller: 'alice' });
       expect(ids(await store.waiting({ caller: 'alice' }))).toEqual([...all.slice(3), asked]);
-    });
-
-    test('of many processes at once keep the limit', async () => {
-      const stores = Array.from({ length: 4 }, () => open());
-      const added = await Promise.all(
-        stores.flatMap((each) => Array.from({ length: 8 }, () => each.add(newChange(asking), { lifetimeMs }))),
-      );
-      expect(added.filter(({ kind }) => kind === 'added')).toHaveLength(20);
-      expect((await store.waiting({})).length).toBe(20);
     });
 
     test('are listed oldest first, for a caller or a client', async () => {
@@ -317,14 +284,6 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       await store.end(id, 'unknown', {});
       time += later;
       expect(await kindOf()).toBe(kind);
-    });
-
-    test('ends as not sent, with a code, and is in the way of nothing', async () => {
-      const first = await carryOut('accepted');
-      const { id } = await begin();
-      expect(await store.find(id)).toMatchObject({ state: 'not sent', ending: { code: 'duplicate' } });
-      expect((await store.duplicateOf('same'))?.id).toBe(first);
-      expect(await store.begin(id, { ifUnknown: {} })).toEqual({ kind: 'notApproved' });
     });
 
     test('may repeat the change that its plan named, or any, but no later one', async () => {
@@ -642,29 +601,12 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       expect(await stateOf(`${id}-1`)).toBe('not sent');
     });
 
-    test('leaves the changes of this process and of processes with a lease', async () => {
-      const own = await begin({ requestKey: 'o' });
-      time += leaseMs - 1000;
-      const other = open(processOn('other'));
-      const begun = await begin({ requestKey: 'b' }, other);
-      time += leaseMs - 1000;
-      expect(await store.recover()).toEqual([]);
-      expect(await Promise.all([own.id, begun.id].map((id) => stateOf(id)))).toEqual(['begun', 'begun']);
-    });
-
     test('knows processes of this system by their ID and start, whatever their lease says', async () => {
       const here = { host: 'here', space: 'here' };
       const self = { ...processOn('here'), ...here, pid: process.pid };
       const earlier = open({ ...self, id: 'earlier', started: 'another time' });
       const { id } = await begin({}, earlier);
       expect(ids(await open(self).recover())).toEqual([id]);
-    });
-
-    test('gives up an approved change of this process that never begins', async () => {
-      const id = await approve();
-      time += keptMs + 1;
-      expect(ids(await store.recover())).toEqual([id]);
-      expect(await stateOf(id)).toBe('not sent');
     });
   });
 

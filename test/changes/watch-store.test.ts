@@ -98,20 +98,6 @@ test('is checked at once if a call could not use it, but not twice at a time, no
   expect(store.checks).toBe(4);
 });
 
-test('is not looked at again after the end, also if that came during a look', async () => {
-  const { store, log } = broken();
-  const { healthCheck } = store;
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  const watch = watchStore({ healthCheck: () => ended.then(healthCheck) }, log);
-  watch.stop();
-  end();
-  await vi.advanceTimersByTimeAsync(600_000);
-  expect(store.checks).toBe(1);
-});
-
 test('a server that is not watched logs once, at its start, what refuses every change', async () => {
   const { store, log, logged } = broken();
   await reportStore(store, log);
