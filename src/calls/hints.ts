@@ -1,24 +1,18 @@
 import type { ChangeTexts, Default, Operation } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import { valueAt } from '../util/objects.js';
-import { argument, defined, distinct, join, listed, own, type SafeText, say, words } from '../util/safe-text.js';
+import { argument, distinct, join, listed, type SafeText, say, words } from '../util/safe-text.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the cloud's defaults for absent arguments, and warnings about values that are probably not meant. */
-export function hintsOf(
-  operation: Operation,
-  change: ChangeTexts,
-  input: Fields,
-  region: string,
-  args: Fields = input,
-) {
-  const undocumented = undocumentedDefaults(operation, args, region);
+export function hintsOf(operation: Operation, change: ChangeTexts, input: Fields, region: string) {
+  const undocumented = undocumentedDefaults(operation, input, region);
   return {
-    defaults: knownDefaults(operation, args, region),
+    defaults: knownDefaults(operation, input, region),
     warnings: [
       ...regionWarnings(operation.regions, region),
-      ...distinct(change.warnings(input, region, args)),
+      ...distinct(change.warnings(input, region)),
       ...(undocumented.length === 0 ? [] : [undocumentedWarning(undocumented, operation.costDrivers)]),
     ],
   };
@@ -46,12 +40,12 @@ const valueIn = (region: string, { value, inRegion }: Default): string | undefin
 
 /** If a whole object is absent, its fields are left out. */
 function undocumentedDefaults(operation: Operation, args: Fields, region: string): readonly string[] {
-  const { unknownDefaults = [], defaults } = operation;
+  const { unknownDefaults = [], costDrivers = [], defaults } = operation;
   const isInAbsentObject = (path: string) => {
     const object = path.split('.').slice(0, -1).join('.');
     return object !== '' && isAbsent(args, object);
   };
-  const unknown = unknownDefaults.filter((path) => !isInAbsentObject(path));
+  const unknown = [...costDrivers, ...unknownDefaults].filter((path) => !isInAbsentObject(path));
   const unknownInRegion = defaults.filter((documented) => valueIn(region, documented) === undefined);
   return [...unknown, ...unknownInRegion.map(({ path }) => path)].filter((path) => isAbsent(args, path));
 }
@@ -61,6 +55,3 @@ function undocumentedWarning(paths: readonly string[], costDrivers: readonly str
   const cost = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(costly.map(argument))}`;
   return say`Not given: ${join(paths.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`;
 }
-
-/** For example `controlPlane.count: 3`. */
-export const defaultText = ({ path, value }: Default): SafeText => say`${own(path)}: ${defined(value)}`;

@@ -97,7 +97,6 @@ export async function insertSecrets(
   operation: Operation,
   validArgs: Readonly<Record<string, unknown>>,
   files: SecretFiles,
-  region: string,
 ): Promise<{
   readonly operation: Operation;
   readonly input: Record<string, unknown>;
@@ -120,7 +119,7 @@ export async function insertSecrets(
   if (secretPaths.length === 0) return { operation, input: { ...validArgs }, nameBySecretPath };
   const withSecrets = { ...operation, secrets: [...new Set([...secrets, ...secretPaths])] };
   // Validated again, so a new problem can only be about a secret.
-  return { operation: withSecrets, input: validate(withSecrets, input, region), nameBySecretPath };
+  return { operation: withSecrets, input: validate(withSecrets, input), nameBySecretPath };
 }
 
 /** Replaces the name of a secret by the secret. */

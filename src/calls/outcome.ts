@@ -97,8 +97,6 @@ export const resultSchemas = lazy(() => {
     outcome: z.enum(['rejected', 'declined', 'withdrawn', 'not sent', 'unknown']).exactOptional(),
     mayHaveHappened: z.boolean().optional(),
     next,
-    /** Set if arguments are invalid, because then no plan shows the defaults. */
-    defaults: texts.exactOptional(),
     warnings: texts.exactOptional(),
     /** Absent if this caller may not know about the earlier call. */
     earlier: earlier.exactOptional(),

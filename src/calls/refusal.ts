@@ -13,7 +13,7 @@ export class Refusal extends Error {
   readonly problems: readonly SafeText[];
   /** Fields that replace the usual ones. `reason` replaces the end of the summary. */
   readonly more: Partial<
-    Pick<Failure, 'changeId' | 'outcome' | 'mayHaveHappened' | 'defaults' | 'warnings' | 'next' | 'earlier'>
+    Pick<Failure, 'changeId' | 'outcome' | 'mayHaveHappened' | 'warnings' | 'next' | 'earlier'>
   > & {
     readonly reason?: SafeText;
   };

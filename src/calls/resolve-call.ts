@@ -33,8 +33,8 @@ export async function resolveCall(
   const cloud = await account.cloud();
   const operationHere = operationForCloud(requestedOperation, cloud);
   // `input` has the contents of the secret files that `validArgs` names.
-  const validArgs = validate(operationHere, args, cloud.region, argumentName);
-  const withSecrets = await insertSecrets(operationHere, validArgs, secretFiles, cloud.region);
+  const validArgs = validate(operationHere, args, argumentName);
+  const withSecrets = await insertSecrets(operationHere, validArgs, secretFiles);
   const { operation, nameBySecretPath } = withSecrets;
   const { control, fields, input } = splitControlArguments(withSecrets.input, operation);
 
@@ -166,7 +166,7 @@ function unclearAccountRefusal(
 ): Refusal {
   let otherProblems: readonly SafeText[] = [];
   try {
-    validate(operation, args, '', argumentName);
+    validate(operation, args, argumentName);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     otherProblems = error.problems;

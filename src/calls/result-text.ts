@@ -41,7 +41,6 @@ function factLines(fields: AnyResult): string[] {
     ['mayHaveHappened', mayHaveHappened === undefined ? undefined : yesOrNo(mayHaveHappened)],
     ['attempts', attemptsText(fields.attempts ?? [])],
     ['earlier call', earlierText(fields.earlier)],
-    ...eachAs('default', fields.defaults),
     ...eachAs('warning', fields.warnings),
     ...eachAs('note', fields.notes),
     ...eachAs('left out', fields.leftOut?.map(leftOutText)),

@@ -6,10 +6,9 @@ import { consentArguments } from '../tools/schema/fields.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { schemaAt, unwrapped } from '../util/field-names.js';
 import { listText as listedText, sentences } from '../util/human.js';
-import { isDeeperThan, isObject, lazy, leavesOf, parseJson, textAt, withoutNulls } from '../util/objects.js';
+import { isDeeperThan, isObject, lazy, leavesOf, parseJson, withoutNulls } from '../util/objects.js';
 import { isPlaceholder } from '../util/quote.js';
 import { defined, distinct, forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { defaultText, hintsOf } from './hints.js';
 import { Refusal } from './refusal.js';
 
 const maximumDepth = 32;
@@ -24,7 +23,6 @@ export type ArgumentName = (name: string) => string;
 export function validate(
   operation: Operation,
   args: unknown,
-  region: string,
   argumentName: ArgumentName = (name) => name,
 ): Record<string, unknown> {
   checkSize(args);
@@ -41,7 +39,6 @@ export function validate(
   const { issues } = parsed.error;
   const needsUser = issues.some((issue) => isChoiceOfUser(issue, operation));
   throw new Refusal('InvalidArguments', problemsOf(issues, operation, argumentName), {
-    ...hintsForValidArguments(operation, named, issues, region),
     ...(needsUser && { next: askWhichIsMeant }),
   });
 }
@@ -156,28 +153,6 @@ export function problemsOf(
     problems.push(...problemsOfIssue(issue, operation, argumentName, listedProblems - problems.length));
   }
   return sentences(...distinct(problems), total > listedProblems && say`${total - listedProblems} more problems`);
-}
-
-/** Returns the hints that the plan of a call with `planOnly` would show. */
-function hintsForValidArguments(
-  operation: Operation,
-  args: unknown,
-  issues: readonly Issue[],
-  configuredRegion: string,
-) {
-  if (operation.change === undefined || !isObject(args) || args.planOnly !== true) return {};
-  const wrongNames = new Set(issues.map(({ path }) => path[0]));
-  const fields = Object.entries(operation.input().shape).flatMap(([name, field]) => {
-    if (wrongNames.has(name) || !Object.hasOwn(args, name)) return [];
-    const { data } = field.safeParse(args[name]);
-    return data === undefined ? [] : [[name, data] as const];
-  });
-  const valid = Object.fromEntries(fields);
-
-  const region = textAt(valid, 'region') ?? configuredRegion;
-  // A default replaces only an absent argument, so `hintsOf` also gets the invalid ones.
-  const { defaults, warnings } = hintsOf(operation, operation.change, valid, region, args);
-  return { defaults: defaults.map(defaultText), warnings };
 }
 
 function isHidden({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): boolean {

@@ -181,8 +181,8 @@ export interface Operation<
   readonly limitations: readonly string[];
   /** Plans show them, but requests do not send them. */
   readonly defaults: readonly Default[];
+  /** Paths of arguments whose defaults are not documented. The price depends on those in `costDrivers`. */
   readonly unknownDefaults?: readonly string[];
-  /** Paths of arguments that affect the price. */
   readonly costDrivers?: readonly string[];
   /** Required unless `effect` is `read`. */
   readonly change?: ChangeTexts<z.output<Input>, Lenient<z.output<Output>>>;
@@ -296,8 +296,8 @@ export interface ChangeTexts<Input = Readonly<Record<string, unknown>>, Output =
   accept(input: Input): SafeText;
   /** What is changed or billed and the headline does not say, costs first. */
   consequences(input: Input, region: string): readonly SafeText[];
-  /** Warns about allowed values that are probably wrong. `input` lacks invalid arguments, and `given` is unchecked. */
-  warnings(input: Partial<Input>, region: string, given: Readonly<Record<string, unknown>>): readonly SafeText[];
+  /** Warns about allowed values that are probably wrong. */
+  warnings(input: Input, region: string): readonly SafeText[];
   /** Facts that cannot be checked: `that the backup exists`. */
   readonly notChecked: readonly string[];
   /** Paths of the arguments that identify the changed thing, its name last. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { isObject, parseJson, valueAt } from '../util/objects.js';
+import { isObject, parseJson } from '../util/objects.js';
 import { counted, detail, join, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
@@ -23,13 +23,12 @@ import {
   checkPrivateLan,
   listOfOne,
   poolsText,
-  poolWarnings,
   typeText,
   versionWarnings,
 } from './schema/kube-inputs.js';
 import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanings.js';
 import { resourceGroup } from './schema/outputs.js';
-import { differs, place, regionFormWarnings, unplacedWarnings, zoneWarnings } from './schema/zones.js';
+import { differs, place, zoneWarnings } from './schema/zones.js';
 
 /** Nearly all are optional, because the API reference does not say which are required. */
 const input = () =>
@@ -137,17 +136,9 @@ export const provisionKubeResourceGroup = defineOperation({
     'availabilityZones',
     'resourceNamePrefix',
     'deploymentModel',
-    'adminWorkstation',
-    'adminWorkstation.instanceType',
-    'adminWorkstation.volumeType',
     'adminWorkstation.keyName',
-    'adminCluster',
     'adminCluster.name',
     'adminCluster.keyName',
-    'adminCluster.controlPlane',
-    'adminCluster.controlPlane.instanceType',
-    'adminCluster.controlPlane.volumeType',
-    'adminCluster.controlPlane.nodeCount',
   ],
   costDrivers: [
     'adminWorkstation',
@@ -204,33 +195,15 @@ export const provisionKubeResourceGroup = defineOperation({
       say`Its servers, disks and load balancer cost money from the moment they are created.`,
       say`Workstation: ${typeText(adminWorkstation?.instanceType)}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? words('?')} × ${typeText(adminCluster?.controlPlane?.instanceType)}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
     ],
-    warnings({ regions, availabilityZones, adminWorkstation, adminCluster }, _region, given) {
+    warnings({ regions, availabilityZones, adminWorkstation, adminCluster }) {
       const [groupRegion] = regions ?? [];
-      const [groupZone] = availabilityZones ?? [];
-
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
-      const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
-      const servers = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
-
-      // An invalid key, or the name of a key, is not a missing key.
-      const hasKey = ['serviceAccountKey', 'serviceAccountKeyName'].some(
-        (name) => valueAt(given, `externalCloudConfig.${name}`) !== undefined,
-      );
-
       return [
-        ...regionFormWarnings(groupRegion),
-        ...zoneWarnings(groupZone, groupRegion),
-        ...Object.values(servers).flatMap((server) => [
-          ...regionFormWarnings(server?.region),
-          ...zoneWarnings(server?.availabilityZone, server?.region),
-        ]),
-        ...versionWarnings(adminCluster?.version),
-        ...unplacedWarnings(servers, { region: groupRegion, zone: groupZone }),
-        ...sentences(
-          !hasKey &&
-            say`No service account key is given, so there is nothing to link the group to the external cloud with.`,
+        ...zoneWarnings(availabilityZones?.[0], groupRegion),
+        ...[adminWorkstation, controlPlane, ...nodePools].flatMap((server) =>
+          zoneWarnings(server?.availabilityZone, server?.region),
         ),
-        ...poolWarnings(nodePools),
+        ...versionWarnings(adminCluster?.version),
       ];
     },
     notChecked: [

@@ -47,7 +47,7 @@ export const restoreInstance = defineOperation({
       inRegion: defaultZones,
     },
   ],
-  unknownDefaults: ['diskSize', 'firewallGroupName', 'parameterGroupName'],
+  unknownDefaults: ['firewallGroupName', 'parameterGroupName'],
   costDrivers: ['diskSize'],
   undocumented: [
     'Which arguments are required: this server requires backupId and instanceId. Client libraries of the cloud also require instanceType, diskSize, firewallGroupName and parameterGroupName.',

@@ -20,7 +20,7 @@ test.each([
 
 test('the fields of a refusal take the place of the usual ones', () => {
   const next = { who: 'operator', action: 'configure', text: say`Look.` } as const;
-  const more = { changeId: 'c', outcome: 'not sent', defaults: [say`d`], warnings: [say`w`], next } as const;
+  const more = { changeId: 'c', outcome: 'not sent', warnings: [say`w`], next } as const;
   const problems = [say`Too many plans.`];
   expect(failureOf(new Refusal('PlanRefused', problems, more))).toMatchObject({ ...more, problems });
   const failure = failureOf(new Refusal('Declined', [], { reason: say`${'bob'} declined it` }));

@@ -54,16 +54,6 @@ const situations: Readonly<Record<string, Situation>> = {
     { options: { confirm: 'plan', cloud: { region: 'jp-east-3', regionIsConfigured: true } } },
   ),
   'plan-region-unlisted': change({ region: 'jp-north-1', planOnly: true }, { options: { confirm: 'plan' } }),
-  'plan-place-of-the-group': {
-    tool: 'provision_kube_resource_group',
-    args: {
-      resourceGroupName: 'team-blue',
-      regions: ['jp-west-1'],
-      availabilityZones: ['west-12'],
-      adminCluster: { controlPlane: { nodeCount: 3 } },
-      planOnly: true,
-    },
-  },
   'plan-secret-by-name': {
     tool: 'provision_kube_resource_group',
     args: {
@@ -72,7 +62,6 @@ const situations: Readonly<Record<string, Situation>> = {
       planOnly: true,
     },
   },
-  'plan-wrong-arguments': change({ instanceType: 'e-large20', diskSize: 150, region: 'jp-east-3', planOnly: true }),
   'accepted-in-another-place': change(
     { region: 'jp-east-3', diskSize: 200 },
     {

@@ -140,7 +140,7 @@ describe('text that is JSON of the wanted type', () => {
       { adminCluster: { nodePools } },
     ],
   ])('is taken: %s', (_what, given, taken) => {
-    const parsed = validate(provisionKubeResourceGroup as Operation, { resourceGroupName: 'g', ...given }, 'jp-east-1');
+    const parsed = validate(provisionKubeResourceGroup as Operation, { resourceGroupName: 'g', ...given });
     expect(parsed).toMatchObject(taken);
   });
 
@@ -222,58 +222,6 @@ describe('a wrong value is told beside its rule', () => {
     expect(ofGroup(given)).toEqual([
       'adminCluster.controlPlaneLoadBalancer.vip: is required with a private LAN (networkConfig.networkId is given)',
     ]);
-  });
-});
-
-describe('with wrong arguments, a plan names what would apply to the right ones', () => {
-  const hintsFor = (operation: Operation, args: object) => {
-    try {
-      validate(operation, args, 'jp-east-1');
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const { next: _, ...hints } = error.more;
-      return { code: error.code, ...hints };
-    }
-    throw new Error('the arguments are right');
-  };
-  const wrong = { instanceId: 's', backupId: 'x' };
-
-  test('defaults of the region, and warnings', () => {
-    expect(hintsFor(restoreInstance, { ...wrong, region: 'jp-west-1', planOnly: true })).toEqual({
-      code: 'InvalidArguments',
-      defaults: ['instanceType: e-large', 'availabilityZone: west-12'],
-      warnings: [expect.stringMatching(/^Not given: /)],
-    });
-  });
-
-  test.each<readonly [string, Operation, object]>([
-    ['of a call that is no plan', restoreInstance, wrong],
-    ['of a read', listParts, { planOnly: true }],
-  ])('nothing %s', (_what, operation, args) => {
-    expect(hintsFor(operation, args)).toEqual({ code: 'InvalidArguments' });
-  });
-
-  test.each<readonly [object, boolean]>([
-    [{ location: 'x' }, true],
-    [{ serviceAccountKeyName: 'key' }, false],
-    [{ serviceAccountKeyName: 'key', location: 7 }, false],
-    [{ serviceAccountKey: 'not JSON' }, false],
-    [{ location: 7 }, true],
-  ])(
-    'no missing key if a key or its name is given, even beside a wrong value: %j',
-    (externalCloudConfig, isMissing) => {
-      const args = { resourceGroupName: 'g', externalCloudConfig, deploymentModel: 'x', planOnly: true };
-      const { warnings = [] } = hintsFor(provisionKubeResourceGroup, args);
-      expect(warnings.some((warning) => /^No service account key/.test(String(warning)))).toBe(isMissing);
-    },
-  );
-
-  test('and nothing that a wrong one would lead to', () => {
-    const warnings = (networkId: unknown) =>
-      hintsFor(restoreInstance, { ...wrong, networkConfig: { networkId }, planOnly: true }).warnings;
-    const withoutAddress = expect.stringMatching(/^networkConfig\.networkId is given without /);
-    expect(warnings('n')).toContainEqual(withoutAddress);
-    expect(warnings(5)).not.toContainEqual(withoutAddress);
   });
 });
 
@@ -359,7 +307,7 @@ describe('what this server shows in place of a value', () => {
 describe('the user is asked', () => {
   const step = (operation: Operation, args: object) => {
     try {
-      validate(operation, args, 'jp-east-1');
+      validate(operation, args);
       return undefined;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

@@ -364,7 +364,7 @@ function requestFor({ operation }: Subject, args: Record<string, unknown>, isVal
   // The region chooses the endpoint.
   const raw = Object.entries(args).filter(([name]) => ![...outsideBody, 'region'].includes(name));
   try {
-    const request = requestOf(operation, isValid ? validate(operation, args, 'jp-east-1') : args);
+    const request = requestOf(operation, isValid ? validate(operation, args) : args);
     const { text = '', headers } = encodeContent(request.body);
     return isValid
       ? { request, text, headers }

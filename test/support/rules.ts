@@ -21,7 +21,7 @@ function valueWithin(parent: unknown, steps: readonly string[], value: unknown):
 /** The lines a caller would be told. */
 export function problems(operation: Operation, args: unknown): readonly string[] {
   try {
-    validate(operation, args, 'jp-east-1');
+    validate(operation, args);
     return [];
   } catch (error) {
     if (error instanceof Refusal) return error.problems.map(({ text }) => text);

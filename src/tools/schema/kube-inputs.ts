@@ -104,15 +104,6 @@ export const versionWarnings = (version: string | undefined): SafeText[] =>
         say`Version ${quoted(version, 60)} is not a full one, such as 1.34.2. GetKubeServerConfig of the cloud lists those that are possible.`,
       ];
 
-/** Warns about names that several node pools have. */
-export function poolWarnings(pools: readonly { readonly name?: string | undefined }[]): SafeText[] {
-  const names = pools.flatMap(({ name }) => name ?? []);
-  const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index));
-  return [...repeated].map(
-    (name) => say`Several node pools have the name ${name}. What the cloud does then is not documented.`,
-  );
-}
-
 /** Checks the load balancer fields that depend on a private LAN (docs/API.md: Load balancer). */
 export function checkPrivateLan(
   networkConfig: { readonly networkId?: unknown } | undefined,

@@ -1,14 +1,4 @@
-import {
-  argument,
-  defined,
-  listed,
-  own,
-  quoted,
-  type SafeText,
-  say,
-  type Wording,
-  words,
-} from '../../util/safe-text.js';
+import { defined, own, quoted, type SafeText, say, type Wording, words } from '../../util/safe-text.js';
 
 /** The region that a zone seems to be in: jp-west-2 for `jp-west-21`. */
 export function regionOfZone(zone: string): string | undefined {
@@ -26,12 +16,6 @@ function otherRegion(zone = '', region?: string): string | undefined {
   const expected = regionOfZone(zone);
   return region === undefined || region === expected ? undefined : expected;
 }
-
-/** Warns about a region of an unusual form, which the API reference does not forbid. */
-export const regionFormWarnings = (region: string | undefined): SafeText[] =>
-  region === undefined || hasFormOfRegion(region)
-    ? []
-    : [say`Region ${quoted(region, 24)} does not look like those of the API reference, such as jp-east-1.`];
 
 /** Warns about a zone of an unusual form, or one that seems to be in another region. */
 export function zoneWarnings(zone: string | undefined, region: string | undefined): SafeText[] {
@@ -68,23 +52,3 @@ export const regionWarnings = (documented: readonly string[] | undefined, region
     : [
         say`Region ${quoted(region, 40)} is not among those that the API reference lists: ${defined(documented.join(', '))}. Whether the operation is available there is not documented.`,
       ];
-
-/** Warns about servers without region and zone. */
-export function unplacedWarnings(
-  servers: Readonly<Record<string, { readonly region?: unknown; readonly availabilityZone?: unknown } | undefined>>,
-  { region, zone }: { readonly region: string | undefined; readonly zone: string | undefined },
-): SafeText[] {
-  const proposals = [
-    ...(region === undefined ? [] : [say`region ${place(region)}`]),
-    ...(zone === undefined ? [] : [say`zone ${place(zone)}`]),
-  ];
-  const unplacedServers = Object.entries(servers).filter(
-    ([, server]) => server !== undefined && server.region === undefined && server.availabilityZone === undefined,
-  );
-  if (unplacedServers.length === 0 || proposals.length === 0) return [];
-
-  const names = listed(unplacedServers.map(([path]) => argument(path)));
-  return [
-    say`${names} ${words(unplacedServers.length === 1 ? 'has' : 'have')} no region and zone. Whether those of the group apply there is not documented; ${listed(proposals)} could be given there too.`,
-  ];
-}
