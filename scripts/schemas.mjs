@@ -7,10 +7,14 @@ import { importSource } from './source.mjs';
 const file = new URL('../src/mcp/schemas.generated.json', import.meta.url);
 
 export default async function writeSchemas() {
-  const { operations, toolSchemas } = await importSource(`
+  const { operations, toolArguments, toolListSchema, toolSchemas } = await importSource(`
     export { operations } from './src/tools/index.js';
-    export { toolSchemas } from './src/mcp/tool-schemas.js';`);
-  const schemas = Object.fromEntries(operations.map((operation) => [operation.name, toolSchemas(operation)]));
+    export { toolArguments } from './src/mcp/tool-arguments.js';
+    export { toolListSchema, toolSchemas } from './src/mcp/tool-schemas.js';`);
+  const schemas = Object.fromEntries([
+    ...operations.map((operation) => [operation.name, toolSchemas(operation)]),
+    ...Object.entries(toolArguments()).map(([name, schema]) => [name, { input: toolListSchema(schema) }]),
+  ]);
   const text = `${JSON.stringify(schemas, null, 2)}\n`;
   if (text !== current()) writeFileSync(file, text);
 }

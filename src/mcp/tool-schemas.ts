@@ -47,6 +47,11 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.maxItems;
     }
 
+    // An object with any fields.
+    if (isObject(jsonSchema.additionalProperties) && Object.keys(jsonSchema.additionalProperties).length === 0) {
+      delete jsonSchema.additionalProperties;
+      delete jsonSchema.properties;
+    }
     replaceNumberEnum(zodSchema, jsonSchema);
     replaceValuesListedElsewhere(jsonSchema);
     // Hosts do not need zod's pattern, which has 200 characters.

@@ -8,28 +8,19 @@ import { parsedBy } from '../calls/validate.js';
 import type { ChangeContext } from '../changes/change-context.js';
 import { mayConfirm } from '../changes/required-consent.js';
 import type { Operation } from '../tools/define-operation.js';
-import { fieldsDescription, pathInAnswer, pathsSchema } from '../tools/schema/answer-paths.js';
-import { lazy } from '../util/objects.js';
+import { pathInAnswer, pathsSchema } from '../tools/schema/answer-paths.js';
+import schemas from './schemas.generated.json' with { type: 'json' };
+import { toolArguments } from './tool-arguments.js';
 
 /** This file has the tools that take the ID of a change. */
 
-const changeId = { type: 'string' as const, description: 'From the plan.' };
-const thing = { type: 'string' as const, description: 'The name that "next" gives.' };
-const fields = { type: 'array' as const, items: { type: 'string' as const }, description: fieldsDescription };
-
-const schemaOf = (properties: Readonly<Record<string, typeof thing | typeof fields>>, required: string[]) => ({
-  type: 'object' as const,
-  properties,
-  required,
-  additionalProperties: false,
-});
 const hints = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 const getChange = {
   name: 'get_change',
   title: 'Read a change',
   description: 'Returns the outcome of a change, or who has to decide on it. Waits up to 25 s for its end.',
-  inputSchema: schemaOf({ changeId, fields }, ['changeId']),
+  inputSchema: { ...schemas.get_change.input, type: 'object' as const },
   annotations: { ...hints, readOnlyHint: true },
 };
 
@@ -37,7 +28,7 @@ const withdrawChange = {
   name: 'withdraw_change',
   title: 'Withdraw a change',
   description: 'Takes a waiting plan back, if the user no longer wants it.',
-  inputSchema: schemaOf({ changeId }, ['changeId']),
+  inputSchema: { ...schemas.withdraw_change.input, type: 'object' as const },
   annotations: hints,
 };
 
@@ -45,11 +36,11 @@ const confirmChange = {
   name: 'confirm_change',
   title: 'Confirm a change',
   description: 'Carries a plan out, only after the user has seen it and said yes, and if its "next" names this tool.',
-  inputSchema: schemaOf({ changeId, thing }, ['changeId', 'thing']),
+  inputSchema: { ...schemas.confirm_change.input, type: 'object' as const },
   annotations: { ...hints, destructiveHint: true, idempotentHint: false, openWorldHint: true },
 };
 
-type ChangeTool = typeof getChange;
+type ChangeTool = typeof getChange | typeof withdrawChange | typeof confirmChange;
 
 export const changeTools: readonly ChangeTool[] = [getChange, withdrawChange, confirmChange];
 
@@ -71,15 +62,6 @@ export function changeToolsFor(
   return isConfirmable ? changeTools : [getChange, withdrawChange];
 }
 
-const textOf = (most: number) => z.string().max(most, `must have at most ${most} characters`);
-const idSchema = () => textOf(100);
-
-const argumentSchemas = lazy(() => ({
-  withdraw_change: z.strictObject({ changeId: idSchema() }),
-  confirm_change: z.strictObject({ changeId: idSchema(), thing: textOf(2_000) }),
-  get_change: z.strictObject({ changeId: idSchema(), fields: z.unknown().optional() }),
-}));
-
 /** Calls one of the tools of changes. */
 export async function callChangeTool(
   name: string,
@@ -87,15 +69,14 @@ export async function callChangeTool(
   changes: ChangeTools,
   context: ChangeContext,
 ): Promise<EndedOutcome> {
-  const schemas = argumentSchemas();
+  const { get_change, withdraw_change, confirm_change } = toolArguments();
   try {
     if (name === confirmChange.name) {
-      const { changeId: id, thing } = parsedBy(schemas.confirm_change, args);
+      const { changeId: id, thing } = parsedBy(confirm_change, args);
       return await changes.confirm({ id, thing }, context);
     }
-    if (name === withdrawChange.name)
-      return await changes.withdraw(parsedBy(schemas.withdraw_change, args).changeId, context);
-    const { changeId, fields } = parsedBy(schemas.get_change, args);
+    if (name === withdrawChange.name) return await changes.withdraw(parsedBy(withdraw_change, args).changeId, context);
+    const { changeId, fields } = parsedBy(get_change, args);
     const outcome = await changes.get(changeId, context);
     return fields === undefined ? outcome : withPickedFields(outcome, fields);
   } catch (error) {
@@ -104,7 +85,7 @@ export async function callChangeTool(
   }
 }
 
-function withPickedFields(outcome: EndedOutcome, fields: unknown): EndedOutcome {
+function withPickedFields(outcome: EndedOutcome, fields: readonly string[]): EndedOutcome {
   if (outcome.kind === 'failed' || outcome.success.answer === undefined) return outcome;
   const { answer, ...success } = outcome.success;
   const schema = z.strictObject({ fields: pathsSchema((path) => pathInAnswer(path, answer)) });

@@ -14,9 +14,10 @@ import {
   type OperationOutline,
 } from '../tools/define-operation.js';
 import { next } from '../tools/next.js';
-import { fieldsDescription } from '../tools/schema/answer-paths.js';
-import { lazy, parseJson, withoutUndefined } from '../util/objects.js';
+import { withoutUndefined } from '../util/objects.js';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
+import schemas from './schemas.generated.json' with { type: 'json' };
+import { toolArguments } from './tool-arguments.js';
 
 /** This file has the four tools with which agents find and call the operations of whole services. They keep no state. */
 
@@ -30,35 +31,13 @@ export interface ServiceTool {
   readonly takesAccount?: true;
 }
 
-const text = (description: string) => ({ type: 'string', description });
-const list = (description: string) => ({ type: 'array', items: { type: 'string' }, description });
-const flag = (description: string) => ({ type: 'boolean', description });
-const effects = ['read', 'create', 'alter', 'delete'] as const satisfies readonly Effect[];
-
-const schemaOf = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-});
-
-const name = text('Such as ec2:DescribeVolumes.');
-const operationArguments = { type: 'object', description: 'As describe_operation lists them.' };
-
 const findTool: ServiceTool = {
   name: 'find_operations',
   title: 'Find operations',
   description:
     'Searches all operations of the services here. Give a verb and a thing, in English, general cloud terms; name the service if you know it; two or three phrasings.',
   effect: 'read',
-  input: schemaOf(
-    {
-      words: text('Such as: list disks; describe volumes; show block storage.'),
-      service: text('Only of this service.'),
-      effect: { type: 'string', enum: [...effects], description: 'Only with this effect.' },
-    },
-    ['words'],
-  ),
+  input: schemas.find_operations.input,
 };
 
 const describeTool: ServiceTool = {
@@ -66,7 +45,7 @@ const describeTool: ServiceTool = {
   title: 'Describe an operation',
   description: 'Shows the arguments of an operation, its effect, the consent that it needs, and an example.',
   effect: 'read',
-  input: schemaOf({ name, path: text('Shows what is inside this argument.') }, ['name']),
+  input: schemas.describe_operation.input,
 };
 
 const readTool: ServiceTool = {
@@ -74,7 +53,7 @@ const readTool: ServiceTool = {
   title: 'Read with an operation',
   description: 'Calls an operation that only reads.',
   effect: 'read',
-  input: schemaOf({ name, arguments: operationArguments, fields: list(fieldsDescription) }, ['name']),
+  input: schemas.read_operation.input,
   takesAccount: true,
 };
 
@@ -83,51 +62,14 @@ const changeTool: ServiceTool = {
   title: 'Change with an operation',
   description: 'Calls an operation that changes something. A person agrees before it is sent, as its plan says.',
   effect: 'alter',
-  input: schemaOf(
-    {
-      name,
-      arguments: operationArguments,
-      planOnly: flag('Only show the plan.'),
-      allowRepeat: flag('If the user wants it twice.'),
-      replaces: text('changeId of an older plan.'),
-    },
-    ['name'],
-  ),
+  input: schemas.change_operation.input,
   takesAccount: true,
 };
 
 export const serviceTools: readonly ServiceTool[] = [findTool, describeTool, readTool, changeTool];
 export const serviceToolNames: readonly string[] = serviceTools.map((tool) => tool.name);
 
-const operationName = () => z.string().max(200, 'must have at most 200 characters');
 const beside = ['account', 'planOnly', 'allowRepeat', 'replaces'];
-/** The operation checks its own arguments. */
-const calling = {
-  name: operationName(),
-  arguments: z
-    .preprocess(
-      (given) => (typeof given === 'string' ? (parseJson(given) ?? given) : given),
-      z.record(z.string(), z.unknown(), 'must be an object with the arguments of the operation'),
-    )
-    .default({}),
-  account: z.unknown().optional(),
-};
-
-const schemas = lazy(() => ({
-  find_operations: z.strictObject({
-    words: z.string().min(1, 'must not be empty').max(500, 'must have at most 500 characters'),
-    service: z.string().max(100, 'must have at most 100 characters').optional(),
-    effect: z.enum(effects).optional(),
-  }),
-  describe_operation: z.strictObject({ name: operationName(), path: operationName().default('') }),
-  read_operation: z.strictObject({ ...calling, fields: z.unknown().optional() }),
-  change_operation: z.strictObject({
-    ...calling,
-    planOnly: z.unknown().optional(),
-    allowRepeat: z.unknown().optional(),
-    replaces: z.unknown().optional(),
-  }),
-}));
 
 export interface ServiceDependencies {
   readonly operations: readonly Operation[];
@@ -155,9 +97,9 @@ export async function serviceCall(
   dependencies: ServiceDependencies,
 ): Promise<ServiceCall> {
   try {
-    if (tool === findTool.name) return await find(parsedBy(schemas().find_operations, args), dependencies);
+    if (tool === findTool.name) return await find(parsedBy(toolArguments().find_operations, args), dependencies);
     if (tool === describeTool.name)
-      return ended(await describe(parsedBy(schemas().describe_operation, args), dependencies));
+      return ended(await describe(parsedBy(toolArguments().describe_operation, args), dependencies));
     return await callOf(tool, args, dependencies);
   } catch (error) {
     const refusal = refusalAfter(error);
@@ -187,7 +129,7 @@ async function operationNamed(given: string, dependencies: ServiceDependencies):
 const mostMissing = 10;
 
 async function find(
-  query: z.output<ReturnType<typeof schemas>['find_operations']>,
+  query: z.output<ReturnType<typeof toolArguments>['find_operations']>,
   { services, operations, accounts: allAccounts, principal }: ServiceDependencies,
 ): Promise<ServiceCall> {
   const state = await services.search();
@@ -230,7 +172,8 @@ async function find(
 /** @throws Refusal */
 async function callOf(tool: string, args: unknown, dependencies: ServiceDependencies): Promise<ServiceCall> {
   const isRead = tool === readTool.name;
-  const schema = isRead ? schemas().read_operation : schemas().change_operation;
+  const { read_operation: reading, change_operation: changing } = toolArguments();
+  const schema = (isRead ? reading : changing).extend({ account: z.unknown().optional() });
   const { name: given, arguments: inner, fields, ...others } = { fields: undefined, ...parsedBy(schema, args) };
   const operation = await operationNamed(given, dependencies);
   const otherTool = isRead ? changeTool.name : readTool.name;
@@ -255,7 +198,7 @@ async function callOf(tool: string, args: unknown, dependencies: ServiceDependen
 
 /** @throws Refusal */
 async function describe(
-  { name: given, path }: z.output<ReturnType<typeof schemas>['describe_operation']>,
+  { name: given, path = '' }: z.output<ReturnType<typeof toolArguments>['describe_operation']>,
   dependencies: ServiceDependencies,
 ): Promise<Omit<Success, 'warnings' | 'requestIds'>> {
   const operation = await operationNamed(given, dependencies);
