@@ -1,6 +1,6 @@
 import type { Operation } from '../tools/define-operation.js';
 import { isServiceRefusal } from '../transport/service-error.js';
-import { isDeeperThan, isObject, leavesOf, parseJson, textAt, valueAt, withValueAt } from '../util/objects.js';
+import { isDeeperThan, isObject, parseJson, textAt, valueAt, withValueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
@@ -100,22 +100,6 @@ function requestedEntries(input: Readonly<Record<string, unknown>>): number | un
   return longest === 0 ? undefined : longest;
 }
 
-/** Returns the number of requested entries that the answer does not mention, or 0 if that is unclear. */
-export function unmentionedEntries(
-  { effect, failures: path }: Operation,
-  input: Readonly<Record<string, unknown>>,
-  record: unknown,
-  failed: FailedEntries | undefined,
-): number {
-  // The answer to a creation is about the new thing.
-  if (effect === 'create') return 0;
-  const [requested, ...otherArguments] = Object.values(input).flatMap((value) => listsIn(withParsedJson(value)));
-  if (requested === undefined || otherArguments.length > 0) return 0;
-  const [mentioned, ...otherFields] = listsIn(otherThan(path, record)).filter((list) => isAboutSame(list, requested));
-  if (mentioned === undefined || otherFields.length > 0) return 0;
-  return Math.max(0, requested.length - mentioned.length - (failed?.count ?? 0));
-}
-
 const otherThan = (path: string | undefined, record: unknown): unknown =>
   path === undefined ? record : withValueAt(record, path, () => undefined);
 
@@ -123,14 +107,6 @@ function listsIn(value: unknown): readonly (readonly unknown[])[] {
   if (Array.isArray(value)) return [value];
   return isObject(value) ? Object.values(value).flatMap(listsIn) : [];
 }
-
-function isAboutSame(list: readonly unknown[], other: readonly unknown[]): boolean {
-  const textsOfOther = new Set(textsOf(other));
-  return textsOf(list).some((text) => textsOfOther.has(text));
-}
-
-const textsOf = (entries: readonly unknown[]): readonly string[] =>
-  [...leavesOf(entries)].flatMap(([, value]) => (isText(value) ? [value] : []));
 
 /** The search is recursive, and no operation takes lists so deep. */
 const maximumDepth = 32;

@@ -387,7 +387,6 @@ function conclude(
       ...{ answeredAt: undefined, record, warnings: [], missingFields: [] },
     },
     failed: failed.length > 0 ? failedEntries : undefined,
-    unmentioned: 0,
   } as const;
   const sentAt = new Date(change.begunAt ?? now().getTime()).toISOString();
   const { ending, ...conclusion } = concludeChange(result, { call, change, sentAt }, log);

@@ -1,12 +1,5 @@
 import { longestKept } from '../calls/answer-budget.js';
-import {
-  type FailedEntries,
-  failedEntries,
-  failedNames,
-  failedSentence,
-  isAll,
-  unmentionedEntries,
-} from '../calls/failed-entries.js';
+import { type FailedEntries, failedEntries, failedNames, failedSentence, isAll } from '../calls/failed-entries.js';
 import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from '../calls/failure.js';
 import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
 import { type Answer, mayAnswerWithErrors, missingWarning, readAnswer, type SentCall } from '../calls/read-reply.js';
@@ -41,8 +34,6 @@ export type ChangeResult =
       readonly kind: 'accepted';
       readonly answer: Exclude<Answer, { kind: 'failed' }>;
       readonly failed?: FailedEntries | undefined;
-      /** Entries about which the answer says nothing. */
-      readonly unmentioned: number;
     };
 
 /** Reads the reply to a change. Never rejects. An unreadable answer counts as accepted, unless the API may not have got the request. */
@@ -60,13 +51,13 @@ function resultOf(call: SentCall, answer: Answer): ChangeResult {
   if (answer.kind === 'unusable')
     return answer.mayHaveFailed
       ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange) }
-      : { kind: 'accepted', answer, unmentioned: 0 };
+      : { kind: 'accepted', answer };
 
   const { operation, input } = call;
   const { record, exchange } = answer;
   const failed = failedEntries(operation, input, record);
   if (failed !== undefined && isAll(failed)) return { kind: 'failed', failure: allFailed(call, failed, exchange) };
-  return { kind: 'accepted', answer, failed, unmentioned: unmentionedEntries(operation, input, record, failed) };
+  return { kind: 'accepted', answer, failed };
 }
 
 /** After a fault of this server, the status still tells whether the cloud accepted the change. */
@@ -191,7 +182,7 @@ function readingOfRecord(
   accepted: AcceptedChange,
   { record, warnings, missingFields }: Extract<Answer, { kind: 'usable' }>,
 ): Reading {
-  const { call, failed, unmentioned } = accepted;
+  const { call, failed } = accepted;
   const { operation, change, input, endpoint } = call;
   const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
   const isContradicted = contradictions.length > 0;
@@ -202,15 +193,11 @@ function readingOfRecord(
       say`The change was accepted, but its answer contradicts what was asked for: ${contradictionText}.`,
     operation.summarize(record, input),
   );
-  const urgent = sentences(
-    isContradicted && say`The answer says ${contradictionText}.`,
-    unmentioned > 0 && say`The answer does not say what became of ${entriesText(unmentioned)}.`,
-  );
   return {
     summary: join(summary, ' '),
     next: isContradicted ? stepAfterContradiction : nextOf(accepted, operation.next?.(record, input, call.isOffered)),
     warnings: [
-      ...urgent,
+      ...sentences(isContradicted && say`The answer says ${contradictionText}.`),
       ...warningsOfPlan(accepted.change),
       ...missingWarning(missingFields, operation.tellIfMissing),
       ...warnings,
@@ -219,14 +206,9 @@ function readingOfRecord(
   };
 }
 
-const entriesText = (count: number): SafeText => counted(count, 'entry');
-
-function nextOf(
-  { call, change: { repeats }, answer, failed, unmentioned }: AcceptedChange,
-  stepOfOperation?: Next,
-): Next {
+function nextOf({ call, change: { repeats }, answer, failed }: AcceptedChange, stepOfOperation?: Next): Next {
   if (typeof repeats === 'string') return stepAfterAllowedRepeat(call.verificationHint);
-  if (failed !== undefined) return stepAfterFailedEntries(failed, unmentioned);
+  if (failed !== undefined) return stepAfterFailedEntries(failed);
 
   const tellOutcome = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
   if (stepOfOperation === undefined)
@@ -254,9 +236,9 @@ const stepAfterAllowedRepeat = (verificationHint: SafeText): Next =>
     }),
   );
 
-function stepAfterFailedEntries(failed: FailedEntries, unmentioned: number): Next {
+function stepAfterFailedEntries(failed: FailedEntries): Next {
   const tell = forReader({ agent: 'Tell the user what failed', person: 'Not done' });
-  const names = failedNames(failed) ?? entriesText(failed.count);
+  const names = failedNames(failed) ?? counted(failed.count, 'entry');
   const callAgainForThese = forReader({
     agent:
       failed.areFoundByPlan === true
@@ -264,11 +246,7 @@ function stepAfterFailedEntries(failed: FailedEntries, unmentioned: number): Nex
         : 'Only if they want it, call again for these entries alone',
     person: 'Try again only for these',
   });
-  const others =
-    unmentioned === 0
-      ? words('the others are done')
-      : say`the answer does not say what became of ${entriesText(unmentioned)}`;
-  return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: ${others}.`);
+  return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: no others are known to have failed.`);
 }
 
 /** Adds notes, such as about other changes. */

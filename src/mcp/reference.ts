@@ -1,5 +1,4 @@
 import type { JsonSchema, Operation } from '../tools/define-operation.js';
-import { devopsInstanceTypes, nodeInstanceTypes, workstationInstanceTypes } from '../tools/schema/enumerations.js';
 import {
   clusterStatus,
   devopsState,
@@ -70,15 +69,6 @@ export const argumentReference = (operation: Operation): string =>
       return [`\`${path}\``, type, sentenceCase(text), defaultText];
     }),
   );
-
-export function instanceTypesReference(): string {
-  const lists: readonly [string, readonly string[]][] = [
-    ['Control plane and node pools', nodeInstanceTypes],
-    ['Admin workstation', workstationInstanceTypes],
-    ['DevOps servers, default e-large', devopsInstanceTypes],
-  ];
-  return ['# Instance types', ...lists.map(([title, types]) => `\n## ${title}\n\n${types.join(', ')}`), ''].join('\n');
-}
 
 /** For each field of records, the values and their meanings. */
 const statesOfThings: Readonly<Record<string, Readonly<Record<string, string>>>> = {

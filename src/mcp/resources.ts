@@ -99,9 +99,6 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
   /** Undefined for all callers. */
   const onlyCaller = visibleCaller(principal);
   return [
-    documentOf('reference/instance-types', 'Instance types', 'Instance types that each operation accepts', async () =>
-      (await loadReference()).instanceTypesReference(),
-    ),
     documentOf('reference/states', 'States', 'States of groups, clusters and servers, with their meanings', async () =>
       (await loadReference()).statesReference(),
     ),

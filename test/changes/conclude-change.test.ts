@@ -298,45 +298,6 @@ describe('a change of five objects', () => {
     expect(whole.state).toBe('accepted');
   });
 
-  describe('of which the answer mentions fewer', () => {
-    const warning = (count: string) => `The answer does not say what became of ${count}.`;
-    const deletion: Operation = { ...inParts, effect: 'delete' };
-    const told = async (body: object, operation = deletion) =>
-      Object(await outcomeOf(answer(200, JSON.stringify(body)), operation)).told.structured;
-
-    test('some', async () => {
-      expect(await told({ Done: [{ Id: 'a' }, { Id: 'b' }], Notes: [] })).toMatchObject({
-        outcome: 'accepted',
-        warnings: expect.arrayContaining([warning('3 entries')]),
-      });
-    });
-
-    test('a list of other things says nothing about them', async () => {
-      for (const DoneKeys of [[], ['of another request']])
-        expect(await told({ DoneKeys })).toMatchObject({ outcome: 'accepted', warnings: [] });
-    });
-
-    test('beside those that failed, the others do not count as done', async () => {
-      const Errors = [{ Key: 'a', Code: 'AccessDenied' }];
-      const { next, warnings } = await told({ Errors, Done: [{ Key: 'b' }, { Key: 'c' }, { Key: 'd' }] });
-      expect(String(next.text)).toMatch(/alone: the answer does not say what became of 1 entry\.$/);
-      expect(String(warnings)).toContain(warning('1 entry'));
-      const quiet = await told({ Errors });
-      expect(String(quiet.next.text)).toMatch(/alone: the others are done\.$/);
-      expect(String(quiet.warnings)).not.toContain('what became of');
-    });
-
-    test.each<[string, object, Operation]>([
-      ['all of them are in it', { Done: keys }, deletion],
-      ['it has no list', { State: 'DONE' }, deletion],
-      ['it has several such lists', { DoneKeys: [], LostKeys: [] }, deletion],
-      ['its list is about something else', { Units: [{ Table: 't' }] }, deletion],
-      ['it is about a new thing', { Rules: [] }, { ...inParts, effect: 'create' }],
-    ])('but not if %s', async (_what, body, operation) => {
-      expect(String((await told(body, operation)).warnings)).not.toContain('what became of');
-    });
-  });
-
   test('names the number of failed entries if they have no names', async () => {
     const withoutNames = answer(200, JSON.stringify({ Errors: [{ Code: 'AccessDenied' }, { Code: 'AccessDenied' }] }));
     const { told } = await outcomeOf(withoutNames, inParts);

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { devopsInstanceTypes } from '../../src/tools/schema/enumerations.js';
 import { connectInProcess, eras } from '../support/in-process.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
 import { addUpload } from '../support/sandbox.js';
@@ -20,7 +19,7 @@ describe.each(eras)('%s', (_name, era) => {
 
   test('every listed resource can be read', async () => {
     const { resources } = await session.client.listResources();
-    const references = ['instance-types', 'states', ...offeredBy(openPolicy).map(({ name }) => name)];
+    const references = ['states', ...offeredBy(openPolicy).map(({ name }) => name)];
     expect(resources.map(({ uri }) => uri).sort()).toEqual(
       [
         'cloudops://configuration',
@@ -38,7 +37,6 @@ describe.each(eras)('%s', (_name, era) => {
     expect(text).toMatch(/^\| `availabilityZone` .*\| by region: east-11 in jp-east-1/m);
     expect(text).toMatch(/## Not documented by the API\n\n- Which arguments are required/);
     expect(await read('cloudops://reference/states')).toContain('`DELETEING`: being deleted; the cloud spells it so');
-    expect(await read('cloudops://reference/instance-types')).toContain(devopsInstanceTypes.join(', '));
   });
 
   test.each(['cloudops://reference/drop_everything', 'file:///etc/passwd', 'ui://cloudops/constructor', 'x'])(
