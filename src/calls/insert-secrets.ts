@@ -1,4 +1,4 @@
-import { constants, type Stats } from 'node:fs';
+import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { Operation } from '../tools/define-operation.js';
@@ -46,31 +46,24 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
 
 const problem = (text: SafeText): SecretFile => ({ kind: 'problem', problem: text });
 
-interface CheckedFile {
-  readonly path: string;
-  readonly stats: Stats;
-}
-
 /** Follows no link and waits for no pipe, because another file may have taken the path since. */
-async function readChecked({ path, stats: { dev, ino } }: CheckedFile): Promise<Buffer | 'too large' | undefined> {
+async function readChecked(path: string): Promise<Buffer | 'too large' | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const stats = await file.stat();
-    if (!stats.isFile() || stats.dev !== dev || stats.ino !== ino) return undefined;
-
-    if (stats.size > maximumBytes) return 'too large';
+    if (!stats.isFile()) return undefined;
     // One read may return only a part of the file.
-    const content = await file.readFile();
-    return content.length > maximumBytes ? 'too large' : content;
+    return stats.size > maximumBytes ? 'too large' : await file.readFile();
   } finally {
     await file.close();
   }
 }
 
-async function filesIn(folder: string): Promise<Map<string, CheckedFile>> {
+/** The paths of the secrets by name. */
+async function filesIn(folder: string): Promise<Map<string, string>> {
   const root = await realpath(folder).catch(() => undefined);
-  const files = new Map<string, CheckedFile>();
+  const files = new Map<string, string>();
   if (root === undefined) return files;
   const names = await readdir(root).catch(() => []);
   for (const name of names.sort()) {
@@ -78,7 +71,7 @@ async function filesIn(folder: string): Promise<Map<string, CheckedFile>> {
     const path = await realpath(join(root, name)).catch(() => '');
     if (!path.startsWith(`${root}${sep}`)) continue;
     const stats = await stat(path).catch(() => undefined);
-    if (stats?.isFile()) files.set(name, { path, stats });
+    if (stats?.isFile()) files.set(name, path);
   }
   return files;
 }

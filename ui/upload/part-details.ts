@@ -3,9 +3,9 @@ import { humanBytes } from '../../src/util/human.js';
 import type { Host } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../shared/read-fields.js';
-import type { PartState, Upload } from './upload.js';
+import type { PartState } from './upload.js';
 
-/** Exact sizes and ETags of parts, which the first answer lacks for large uploads. They are read in pages while the user points at parts. */
+/** ETags of parts, which the first answer lacks for large uploads. They are read in pages while the user points at parts. */
 interface PartDetails {
   /** Returns the details of a part. Undefined if its page was not read. */
   of(partNumber: number): UploadPart | undefined;
@@ -100,12 +100,11 @@ const partsOf = (parts: unknown): UploadPart[] =>
     ];
   });
 
-/** Describes a part, such as "Part 7 · about 8 MiB · arrived …". Sizes are rounded to `unit` bytes. `part` is undefined if it is not stored. */
+/** Describes a part, such as "Part 7 · 8 MiB · arrived …". `part` is undefined if it is not stored. */
 export function partText(
   number: number,
   state: PartState | undefined,
   part: UploadPart | undefined,
-  { unit }: Pick<Upload, 'unit'>,
   formatTime: FormatTime,
 ): string {
   const name = `Part ${number.toLocaleString('en')}`;
@@ -116,14 +115,12 @@ export function partText(
   const warning = state === 'small' ? ': too small, because parts but the last need 5 MiB' : '';
   const facts = [
     state === 'new' ? `${name}, new` : name,
-    `${sizeText(size, unit)}${warning}`,
+    `${sizeText(size)}${warning}`,
     Number.isNaN(uploadedAt) ? 'time not known' : `arrived ${formatTime(uploadedAt)}`,
   ];
   if (etag !== undefined) facts.push(`ETag ${etag}`);
   return facts.join(' · ');
 }
 
-function sizeText(size: number, unit: number): string {
-  if (unit > 1) return `about ${humanBytes(size)}`;
-  return size < 1024 ? humanBytes(size) : `${humanBytes(size)} (${size.toLocaleString('en')} bytes)`;
-}
+const sizeText = (size: number): string =>
+  size < 1024 ? humanBytes(size) : `${humanBytes(size)} (${size.toLocaleString('en')} bytes)`;

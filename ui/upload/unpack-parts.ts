@@ -7,15 +7,8 @@ import { type Fields, fieldsOf, numberOf, readText } from '../shared/read-fields
 /** Length limit of the inflated text in characters. It stops input that inflates without end. The text of a real upload is far shorter. */
 const maximumUnpacked = 1024 * 1024;
 
-interface UnpackedParts {
-  /** Parts in the order of their numbers, each number once. */
-  readonly parts: readonly UploadPart[];
-  /** Sizes are rounded to a multiple of `unit` bytes, and times to a multiple of `unit` milliseconds. Exact values have the unit 1. */
-  readonly unit: number;
-}
-
 /** Unpacks parts. Returns undefined for a text that `packParts` cannot have written. */
-export async function unpackParts(packed: string): Promise<UnpackedParts | undefined> {
+export async function unpackParts(packed: string): Promise<readonly UploadPart[] | undefined> {
   try {
     if (packed.length > maximumPacked) return undefined;
     return readColumns(fieldsOf(JSON.parse(await inflate(packed))));
@@ -35,30 +28,26 @@ async function inflate(base64: string): Promise<string> {
   return text;
 }
 
-/**
- * Joins the columns to parts. Returns undefined if the columns are not complete, valid and of the same length.
- */
-function readColumns(columns: Fields): UnpackedParts | undefined {
-  const unit = numberOf(columns.unit);
+/** Joins the columns to parts, in the order of their numbers. Returns undefined if the columns are not valid and of the same length. */
+function readColumns(columns: Fields): readonly UploadPart[] | undefined {
   const partNumbers = runningTotals(columns.numbers);
   const sizes = runningTotals(columns.sizes);
   const times = runningTotals(columns.times);
-  if (unit === undefined || partNumbers === undefined || partNumbers.length > maximumParts) return undefined;
+  if (partNumbers === undefined || partNumbers.length > maximumParts) return undefined;
   if (sizes?.length !== partNumbers.length || times?.length !== partNumbers.length) return undefined;
 
   const etags: readonly unknown[] = Array.isArray(columns.etags) ? columns.etags : [];
-  const parts = partNumbers.map((partNumber, index): UploadPart => {
+  return partNumbers.map((partNumber, index): UploadPart => {
     // Each part has a size and a time, because the columns have the same length, so the defaults are only for the compiler.
     const [size = 0, time = 0] = [sizes[index], times[index]];
     return {
       partNumber,
-      size: size * unit,
+      size,
       // In the columns, zero stands for an unknown time, and an empty text for a missing ETag.
-      uploadedAt: time === 0 ? Number.NaN : time * unit,
+      uploadedAt: time === 0 ? Number.NaN : time,
       etag: readText(etags[index]) || undefined,
     };
   });
-  return { parts, unit };
 }
 
 /** Returns the values of a column from its differences. Undefined if a value is not a whole number or is negative. */

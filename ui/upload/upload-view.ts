@@ -135,14 +135,12 @@ class UploadView {
     this.#page.describePart(first === last ? this.#textOfPart(first, upload) : textOfParts(first, last, this.#states));
   }
 
-  #textOfPart(number: number, { parts = [], unit }: Upload): string {
+  #textOfPart(number: number, { parts = [] }: Upload): string {
     const state = this.#states[number - 1];
-    const details = this.#details.of(number);
-    if (details !== undefined) return partText(number, state, details, { unit: 1 }, this.#formatTime);
-    // The result of a large upload has no ETags, and may have rounded sizes. So the details of the part are requested.
-    const part = parts.find(({ partNumber }) => partNumber === number);
+    // The result of a large upload has no ETags, so the details of the part are requested.
+    const part = this.#details.of(number) ?? parts.find(({ partNumber }) => partNumber === number);
     if (part !== undefined && part.etag === undefined) this.#details.request(number);
-    return partText(number, state, part, { unit }, this.#formatTime);
+    return partText(number, state, part, this.#formatTime);
   }
 }
 

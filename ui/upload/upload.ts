@@ -23,8 +23,6 @@ export interface Upload {
   readonly expectedBytes: number | undefined;
   /** The stored parts, sorted by part number. Undefined if the answer does not list them. */
   readonly parts: readonly UploadPart[] | undefined;
-  /** The sizes in `parts` are rounded to a multiple of this number; 1 if they are exact. */
-  readonly unit: number;
   /** The highest part number that is stored or expected, up to `highestDrawn`. */
   readonly highestNumber: number;
   readonly percent: number | undefined;
@@ -45,9 +43,8 @@ const highestDrawn = 100_000;
 export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
   const answer = fieldsOf(structured.answer);
 
-  // All parts are packed in one text. If that text was cut, or packed by another version, `parts` is undefined, and the view shows only
-  // figures. The sizes in `parts` are rounded to multiples of `unit` bytes. With the unit 1, they are exact.
-  const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
+  // All parts are packed in one text. If that text was cut, or packed by another version, the view shows only figures.
+  const parts = await unpackParts(readText(meta[partsKey]) ?? '');
 
   return {
     account: readText(structured.account),
@@ -60,7 +57,6 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     expectedParts: numberOf(answer.expectedParts),
     expectedBytes: numberOf(answer.expectedBytes),
     parts,
-    unit,
     highestNumber: Math.min(
       highestDrawn,
       Math.max(parts?.at(-1)?.partNumber ?? 0, numberOf(answer.expectedParts) ?? 0),

@@ -129,7 +129,7 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     const { client } = await connect({ era });
     const upload = { bucket: 'demo-bucket', object: 'backups/2026/database.dump', uploadId: 'demo-upload-in-progress' };
     const result = await client.callTool({ name: 'list_parts', arguments: upload });
-    const { parts = [] } = (await unpackParts(String(result._meta?.[partsKey]))) ?? {};
+    const parts = (await unpackParts(String(result._meta?.[partsKey]))) ?? [];
     expect(parts.length).toBeGreaterThan(3);
     expect(parts.every(({ etag }) => /^[0-9a-f]{32}$/.test(etag ?? ''))).toBe(true);
     expect(seen(result)).not.toContain(parts[0]?.etag);

@@ -61,7 +61,7 @@ test('parts come back as they were, in order of their numbers', async () => {
   await fc.assert(
     fc.asyncProperty(anyParts, async (parts) => {
       const expected = parts.toSorted((a, b) => a.partNumber - b.partNumber);
-      expect((await unpacked(parts)).parts).toEqual(
+      expect(await unpacked(parts)).toEqual(
         expected.map((part) => ({ ...part, etag: escapeInvisible(part.etag ?? '') || undefined })),
       );
     }),
@@ -71,32 +71,14 @@ test('parts come back as they were, in order of their numbers', async () => {
 test.each([
   ['an even upload', upload(maximumParts)],
   ['no two sizes alike', upload(maximumParts, (index) => ({ size: 5 * mebibyte + positive(index, 3 * mebibyte) }))],
-  [
-    'sizes and times without any order',
-    upload(maximumParts, (index) => ({
-      size: positive(index, 2 ** 31),
-      uploadedAt: start + positive(index * 7, 2 ** 31),
-    })),
-  ],
   ['every other number', upload(maximumParts, (index) => ({ partNumber: 2 * index + 1 }))],
 ])('10,000 parts fit: %s', async (_, parts) => {
   expect(packed(parts).length).toBeLessThanOrEqual(maximumPacked);
-  const { parts: found, unit } = await unpacked(parts);
-  expect(found).toHaveLength(maximumParts);
-  for (const [index, part] of found.entries()) {
-    const { partNumber, size, uploadedAt } = parts[index] ?? { partNumber: 0, size: 0, uploadedAt: 0 };
-    expect(part.partNumber).toBe(partNumber);
-    expect(Math.abs(part.size - size)).toBeLessThanOrEqual(unit / 2);
-    expect(Math.abs(part.uploadedAt - uploadedAt)).toBeLessThanOrEqual(unit / 2);
-  }
-});
-
-test('an even upload of 10,000 parts keeps exact sizes and times', async () => {
-  expect((await unpacked(upload(maximumParts))).unit).toBe(1);
+  expect(await unpacked(parts)).toEqual(parts.map((part) => ({ ...part, etag: undefined })));
 });
 
 test('ETags are whole, or not there at all', async () => {
-  const etags = async (count: number) => (await unpacked(upload(count))).parts.map(({ etag }) => etag);
+  const etags = async (count: number) => (await unpacked(upload(count))).map(({ etag }) => etag);
   expect(await etags(2400)).toEqual(upload(2400).map(({ etag }) => etag));
   expect(new Set(await etags(maximumParts))).toEqual(new Set([undefined]));
 });
@@ -104,7 +86,7 @@ test('ETags are whole, or not there at all', async () => {
 test('of parts with the same number the last counts', async () => {
   const [first] = upload(1);
   if (first === undefined) throw new Error('one part');
-  expect((await unpacked([first, { ...first, size: 7 }])).parts).toEqual([{ ...first, size: 7 }]);
+  expect(await unpacked([first, { ...first, size: 7 }])).toEqual([{ ...first, size: 7 }]);
 });
 
 test.each([
@@ -115,7 +97,7 @@ test.each([
   expect(packParts(parts)).toBeUndefined();
 });
 
-const one = { unit: 1, numbers: [1], sizes: [1], times: [1] };
+const one = { numbers: [1], sizes: [1], times: [1] };
 test.each([
   ['a text that would fill the memory', deflated({ ...one, etags: ['x'.repeat(2_000_000)] })],
   ['columns of different lengths', deflated({ ...one, sizes: [1, 1] })],
@@ -152,7 +134,5 @@ test('an ETag that would change the order of what is read is spelled out, and on
     uploadedAt: 0,
     etag,
   }));
-  const packed = packParts(odd);
-  const { parts = [] } = (await unpackParts(packed ?? '')) ?? {};
-  expect(parts.map(({ etag }) => etag)).toEqual(['a\\u202etxt', 'b\\u200b', 'c'.repeat(200)]);
+  expect((await unpacked(odd)).map(({ etag }) => etag)).toEqual(['a\\u202etxt', 'b\\u200b', 'c'.repeat(200)]);
 });

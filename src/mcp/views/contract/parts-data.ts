@@ -13,9 +13,8 @@ export const maximumPacked = 64 * 1024;
 /** No valid list of parts is longer. */
 export const maximumParts = 10_000;
 
-/** Columns of differences, which deflate well. Sizes and times are divided by `unit`. */
+/** Columns of differences, which deflate well. */
 export interface PartColumns {
-  readonly unit: number;
   readonly numbers: readonly number[];
   readonly sizes: readonly number[];
   /** Zero stands for an unknown time. */
