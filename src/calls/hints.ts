@@ -1,5 +1,4 @@
 import type { ChangeTexts, Default, Operation } from '../tools/define-operation.js';
-import { regionWarnings } from '../tools/schema/zones.js';
 import { valueAt } from '../util/objects.js';
 import { argument, distinct, join, listed, type SafeText, say, words } from '../util/safe-text.js';
 
@@ -11,7 +10,6 @@ export function hintsOf(operation: Operation, change: ChangeTexts, input: Fields
   return {
     defaults: knownDefaults(operation, input, region),
     warnings: [
-      ...regionWarnings(operation.regions, region),
       ...distinct(change.warnings(input, region)),
       ...(undocumented.length === 0 ? [] : [undocumentedWarning(undocumented, operation.costDrivers)]),
     ],

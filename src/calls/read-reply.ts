@@ -258,20 +258,6 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   };
 }
 
-/** Returns the warning about missing fields that matter to a person. */
-export function missingWarning(
-  missingFields: readonly string[],
-  descriptions: Readonly<Record<string, string>> = {},
-): SafeText[] {
-  const paths = missingFields.map((path) => path.replace(/\[\d+\]/g, '[]'));
-  // If a structure is missing, so is each field in it.
-  const isMissing = (path: string) => paths.some((absent) => path === absent || path.startsWith(`${absent}.`));
-  const missing = Object.entries(descriptions).filter(([path]) => isMissing(path));
-  if (missing.length === 0) return [];
-  const texts = missing.map(([, description]) => say`${defined(description)}`);
-  return [say`The answer does not say ${listed(texts, 'or')}.`];
-}
-
 /** Changes `record` in place. */
 function repairField(record: unknown, issue: z.core.$ZodIssue): SafeText {
   const name = toDotPath(issue.path);

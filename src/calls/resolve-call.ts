@@ -31,10 +31,9 @@ export async function resolveCall(
   checkPolicy(account.policy, requestedOperation, principal, accountName);
 
   const cloud = await account.cloud();
-  const operationHere = operationForCloud(requestedOperation, cloud);
   // `input` has the contents of the secret files that `validArgs` names.
-  const validArgs = validate(operationHere, args, argumentName);
-  const withSecrets = await insertSecrets(operationHere, validArgs, secretFiles);
+  const validArgs = validate(requestedOperation, args, argumentName);
+  const withSecrets = await insertSecrets(requestedOperation, validArgs, secretFiles);
   const { operation, nameBySecretPath } = withSecrets;
   const { control, fields, input } = splitControlArguments(withSecrets.input, operation);
 
@@ -114,13 +113,6 @@ async function followToolOf(
   if (follow === undefined) return undefined;
   const read = readOfFollow(operation, follow, all.operations) ?? (await findOperation(follow.read, all));
   return read !== undefined && isOffered(read) ? read.name : undefined;
-}
-
-/** The regions of the API reference do not apply to another storage product (S3 headers, `amz`). */
-function operationForCloud(operation: Operation, { storageHeaders }: Cloud): Operation {
-  if (operation.service !== 'storage' || storageHeaders !== 'amz') return operation;
-  const { regions: _, ...withoutRegions } = operation;
-  return withoutRegions;
 }
 
 /** Has only characters that no format escapes. */

@@ -1,9 +1,8 @@
 import type { ManyReads, Operation, PageStart, PartialRead, PartialReadEnd } from '../tools/define-operation.js';
-import { regionWarnings } from '../tools/schema/zones.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
-import { countValues, textAt } from '../util/objects.js';
-import { counted, distinct, listed, longestName, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { countValues } from '../util/objects.js';
+import { counted, listed, longestName, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import { fitsBudget } from './answer-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
@@ -13,7 +12,7 @@ import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import { pickFields } from './pick-fields.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadCount } from './read-limits.js';
-import { type Answer, missingWarning, readAnswer } from './read-reply.js';
+import { type Answer, readAnswer } from './read-reply.js';
 import { Refusal } from './refusal.js';
 import { clientOptions } from './resolve-call.js';
 import type { ResolvedRead } from './resolved-call.js';
@@ -66,12 +65,7 @@ function outcomeOfPages(
 function outcomeOf(
   { operation, input, fields, isOffered }: ResolvedRead,
   recordOf: (isWhole: boolean) => Fields,
-  {
-    warnings,
-    missingFields,
-    requestIds,
-    retriedAttempts,
-  }: Pick<Reduced, 'warnings' | 'missingFields' | 'requestIds' | 'retriedAttempts'>,
+  { warnings, requestIds, retriedAttempts }: Pick<Reduced, 'warnings' | 'requestIds' | 'retriedAttempts'>,
   { wantsWholeAnswer = false }: CallContext,
 ): Extract<EndedOutcome, { kind: 'succeeded' }> {
   // The marker of a shortened record leads on from its last entry, so that no entry is lost between two calls.
@@ -82,11 +76,7 @@ function outcomeOf(
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),
-    warnings: [
-      ...warnings,
-      ...missingWarning(missingFields, operation.tellIfMissing),
-      ...nothingPickedWarning(record, answer),
-    ],
+    warnings: [...warnings, ...nothingPickedWarning(record, answer)],
     requestIds,
     ...(retriedAttempts.length > 0 && { attempts: retriedAttempts }),
     // Summary and next step are about the whole record.
@@ -111,7 +101,7 @@ async function runManyReads(call: ResolvedRead, reads: ManyReads, run: ReadRun):
   using readCount = run.startCount();
   const { readsAtATime, milliseconds } = readCount.limits;
   using limit = timeLimit(milliseconds, run.signal);
-  const readSoFar = new ReadSoFar([]);
+  const readSoFar = new ReadSoFar();
   const reading: ReadingMany = { call, readCount, readSoFar, run: { ...run, signal: limit.signal }, reads: 0 };
   let step = reads.next([]);
   while (step.done !== true) {
@@ -264,8 +254,8 @@ async function readPages(
   pages: PageReducer,
   { client, readCount, now, onPage, fits }: PageReading,
 ): Promise<ReadEnd> {
-  const { operation, input } = call;
-  const readSoFar = new ReadSoFar(regionWarnings(operation.regions, textAt(input, 'region')));
+  const { input } = call;
+  const readSoFar = new ReadSoFar();
   let state = pages.start(input);
   let start: PageStart | undefined;
   for (let number = 1; ; number += 1) {
@@ -332,7 +322,6 @@ const quickValues = 2000;
 
 /** Collects what the result of a read says besides the record. */
 class ReadSoFar {
-  readonly #warnings: SafeText[];
   readonly #missingFields = new Set<string>();
   readonly #retriedAttempts: Attempt[] = [];
   /** As JSON, to find pages that form a circle. */
@@ -341,10 +330,6 @@ class ReadSoFar {
   #pages = 0;
   readonly #pageWarnings = new Map<string, SafeText>();
   entries = 0;
-
-  constructor(warnings: readonly SafeText[]) {
-    this.#warnings = [...warnings];
-  }
 
   addPage(page: Extract<Answer, { kind: 'usable' }>, entries: number, ofPage: SafeText | undefined): void {
     const { attempts, requestIds } = page.exchange;
@@ -373,7 +358,7 @@ class ReadSoFar {
     const ofPages = [...this.#pageWarnings.values()];
     const unlisted = ofPages.length - maximumPageWarnings;
     return sentences(
-      ...distinct([...this.#warnings, ...ofPages.slice(0, maximumPageWarnings)]),
+      ...ofPages.slice(0, maximumPageWarnings),
       unlisted > 0 && say`${unlisted} more warnings about pages were left out.`,
     );
   }

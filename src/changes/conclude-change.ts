@@ -2,7 +2,7 @@ import { longestKept } from '../calls/answer-budget.js';
 import { type FailedEntries, failedEntries, failedNames, failedSentence, isAll } from '../calls/failed-entries.js';
 import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from '../calls/failure.js';
 import type { EndedOutcome, Failure, Success } from '../calls/outcome.js';
-import { type Answer, mayAnswerWithErrors, missingWarning, readAnswer, type SentCall } from '../calls/read-reply.js';
+import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from '../calls/read-reply.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { valueAtSource } from '../tools/define-operation.js';
 import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
@@ -178,10 +178,7 @@ const unreadable = (accepted: AcceptedChange, problem: SafeText): Reading => ({
   warnings: [...warningsOfPlan(accepted.change), say`The answer cannot be read, because ${problem}.`],
 });
 
-function readingOfRecord(
-  accepted: AcceptedChange,
-  { record, warnings, missingFields }: Extract<Answer, { kind: 'usable' }>,
-): Reading {
+function readingOfRecord(accepted: AcceptedChange, { record, warnings }: Extract<Answer, { kind: 'usable' }>): Reading {
   const { call, failed } = accepted;
   const { operation, change, input, endpoint } = call;
   const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
@@ -199,7 +196,6 @@ function readingOfRecord(
     warnings: [
       ...sentences(isContradicted && say`The answer says ${contradictionText}.`),
       ...warningsOfPlan(accepted.change),
-      ...missingWarning(missingFields, operation.tellIfMissing),
       ...warnings,
     ],
     answer: record,

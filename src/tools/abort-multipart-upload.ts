@@ -4,7 +4,6 @@ import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
 import { next as nextStep } from './next.js';
-import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, planArguments, region, text } from './schema/fields.js';
 
 const gone = {
@@ -31,7 +30,6 @@ export const abortMultipartUpload = defineOperation({
   answer: 'none',
   extension: 's3',
   repeatable: true,
-  regions: objectStorageRegions,
   example: { bucket: 'demo-bucket', object: 'video/launch.mov', uploadId: 'demo-upload-without-parts' },
   defaults: [],
   undocumented: ['The whole operation. It follows S3, and the answers of S3-compatible stores differ.'],

@@ -7,7 +7,6 @@ import { type Chosen, defineOperation } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
 import { listParts } from './list-parts.js';
 import { forAgent, next as nextStep } from './next.js';
-import { objectStorageRegions } from './schema/enumerations.js';
 import { flag, pathName, planArguments, region, text } from './schema/fields.js';
 import { shownAs, unlisted } from './schema/outputs.js';
 import { type FoundUpload, foundUploads } from './upload/all-uploads.js';
@@ -41,7 +40,6 @@ export const abortMultipartUploads = defineOperation({
   answer: 'none',
   extension: 's3',
   repeatable: true,
-  regions: objectStorageRegions,
   example: { bucket: 'demo-bucket', prefix: 'backups/', includeActive: true },
   defaults: [],
   undocumented: ['The whole operation. It follows S3, and the answers of S3-compatible stores differ.'],

@@ -105,8 +105,6 @@ export interface Operation<
   readonly signing?: Signing;
   /** Set if a protocol, and not the API reference, defines the operation. */
   readonly extension?: 's3';
-  /** A call with another region gets a warning. */
-  readonly regions?: readonly string[];
   readonly method: HttpMethod;
   /** Put before the host name: `api.` makes `api.example.com`. */
   readonly hostPrefix?: string;
@@ -151,8 +149,6 @@ export interface Operation<
     input: z.output<Input>,
     isOffered: (tool: string) => boolean,
   ): Next | undefined;
-  /** Important fields by path, named for people: `{ 'instance.region': 'its region' }`. */
-  readonly tellIfMissing?: Readonly<Record<string, string>>;
   /** Strict schema. The settings for allowed regions find only arguments named `region`, `regions`, `availabilityZone` or `availabilityZones`. */
   input(): Input;
   /** Translates other names of arguments. */

@@ -5,7 +5,6 @@ import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { callAgain, next as nextStep } from './next.js';
 import { pickArgument } from './schema/answer-paths.js';
-import { objectStorageRegions } from './schema/enumerations.js';
 import { flag, objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { allUploadsFields, allUploadsSentences, readAllUploads } from './upload/all-uploads.js';
 import { listBuckets } from './upload/list-buckets.js';
@@ -54,7 +53,6 @@ export const listMultipartUploads = defineOperation({
   method: 'GET',
   answer: 'xml',
   extension: 's3',
-  regions: objectStorageRegions,
   example: { bucket: 'demo-bucket' },
   defaults: [],
   undocumented: ['The whole operation: it is that of S3-compatible stores, which differ in what they answer.'],

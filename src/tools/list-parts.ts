@@ -6,7 +6,6 @@ import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
 import { callAgain, next as nextStep } from './next.js';
 import { pickArgument } from './schema/answer-paths.js';
-import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { unlisted } from './schema/outputs.js';
 import type { UploadPart } from './upload/part.js';
@@ -121,7 +120,6 @@ export const listParts = defineOperation({
   service: 'storage',
   method: 'GET',
   answer: 'xml',
-  regions: objectStorageRegions,
   example: {
     bucket: 'demo-bucket',
     object: 'backups/2026/database.dump',
@@ -153,8 +151,6 @@ export const listParts = defineOperation({
   input,
   fieldsArgument: 'fields',
   output,
-
-  tellIfMissing: { 'parts[].size': 'the size of each part' },
 
   request: (input, after) => ({
     path: `/${encodeSegment(input.bucket)}/${input.object.split('/').map(encodeSegment).join('/')}`,

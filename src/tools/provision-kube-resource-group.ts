@@ -232,11 +232,6 @@ export const provisionKubeResourceGroup = defineOperation({
 
   output: resourceGroup,
 
-  tellIfMissing: {
-    'configuration.kube.regions': 'its region',
-    'configuration.kube.availabilityZones': 'its zone',
-  },
-
   request: ({ resourceGroupName, ...body }) => ({
     path: `/v1/resource-groups/${encodeSegment(resourceGroupName)}/kube:provision`,
     body: json(body),

@@ -35,7 +35,6 @@ export const restoreInstance = defineOperation({
   service: 'devops',
   method: 'POST',
   answer: 'json',
-  regions: Object.keys(defaultZones),
   example: { backupId: 'demobackup0000000000000000000001', instanceId: 'restored-server', diskSize: 100 },
   defaults: [
     { path: 'instanceType', value: 'e-large' },
@@ -191,12 +190,6 @@ export const restoreInstance = defineOperation({
         createTime: z.string(),
       }),
     }),
-
-  tellIfMissing: {
-    'instance.region': 'its region',
-    'instance.availabilityZone': 'its zone',
-    'instance.publicIpAddress': 'its public IP address',
-  },
 
   request: ({ region, ...body }) => ({ path: '/v1/instances:restore', body: json(body), region }),
 

@@ -158,3 +158,23 @@ describe('a pattern in CLOUDOPS_TOOLS', () => {
     expect(named('abort_*', 'abort_multipart_upload', 's3:AbortMultipartUpload')).toBe(false);
   });
 });
+
+/** CLOUDOPS_REGIONS limits the regions and zones in arguments, also under the names that models give them. */
+
+const inEast: Policy = { ...everything, regions: ['jp-east-1'] };
+
+test.each([{ Region: 'jp-west-1' }, { Copies: [{ SourceRegion: 'jp-west-1' }] }, { AvailabilityZones: ['west-12'] }])(
+  '%j is refused',
+  (input) => {
+    expect(() => checkRegions(inEast, undefined, { ...input })).toThrow(Refusal);
+  },
+);
+
+test.each([
+  { Region: 'jp-east-1' },
+  { SourceRegion: 'jp-east-1' },
+  { AvailabilityZone: 'east-11' },
+  { RegionCount: 'x' },
+])('%j is allowed', (input) => {
+  expect(() => checkRegions(inEast, 'jp-east-1', { ...input })).not.toThrow();
+});

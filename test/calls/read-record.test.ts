@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { missingWarning, readRecord } from '../../src/calls/read-reply.js';
+import { readRecord } from '../../src/calls/read-reply.js';
 
 const schema = z.object({
   name: z.string(),
@@ -58,24 +58,6 @@ test('a number past 2^53 is not wrapped, and null is no value', () => {
   expect(record).toEqual({ on: true, tags: ['a'], inner: {} });
   expect(missingFields).toEqual(['name']);
   expect(warnings).toEqual(['count in the answer is "99999999999999999999", not a number; it was left out.']);
-});
-
-test.each([
-  ['one field', ['place.region'], 'The answer does not say its region.'],
-  ['the structure that holds several', ['place'], 'The answer does not say its region or its zone.'],
-  [
-    'a field of any entry of a list',
-    ['parts[0].size', 'parts[7].size'],
-    'The answer does not say the size of each part.',
-  ],
-])('of what is missing, a person hears what they would want to know, in words: %s', (_what, missingFields, warning) => {
-  const words = {
-    'place.region': 'its region',
-    'place.zone': 'its zone',
-    'parts[].size': 'the size of each part',
-  };
-  expect(missingWarning([...missingFields, 'other'], words)).toEqual([warning]);
-  expect(missingWarning(missingFields, {})).toEqual([]);
 });
 
 test.each([undefined, null, 'x', 5, []])(

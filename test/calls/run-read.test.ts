@@ -81,19 +81,6 @@ test('the number of warnings about pages is bounded', async () => {
   expect(warnings.map(({ text }) => text)).toContain('10 more warnings about pages were left out.');
 });
 
-test.each([
-  ['jp-east-1', 0],
-  ['us-east-1', 1],
-])('a region that the reference does not list is warned of: %s', async (region, count) => {
-  const { warnings } = successOf(await read([page({ parts: [part(1)] })], listParts, { ...args, region }));
-  expect(warnings.filter((warning) => warning.text.includes(`"${region}"`))).toHaveLength(count);
-});
-
-test('a region that the reference does not list may be why a read failed', async () => {
-  const failed = await read([answeredBy(404, { kind: 'empty' })], listParts, { ...args, region: 'us-east-1' });
-  expect(failed).toMatchObject({ failure: { status: 404, warnings: [expect.stringContaining('"us-east-1"')] } });
-});
-
 describe('the attempts', () => {
   test('are those of the pages that took several', async () => {
     const result = await read([page({ parts: [part(1)], next: 1, attempts: 2 }), page({ parts: [part(2)] })]);

@@ -53,7 +53,6 @@ const situations: Readonly<Record<string, Situation>> = {
     {},
     { options: { confirm: 'plan', cloud: { region: 'jp-east-3', regionIsConfigured: true } } },
   ),
-  'plan-region-unlisted': change({ region: 'jp-north-1', planOnly: true }, { options: { confirm: 'plan' } }),
   'plan-secret-by-name': {
     tool: 'provision_kube_resource_group',
     args: {

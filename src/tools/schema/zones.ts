@@ -1,4 +1,4 @@
-import { defined, own, quoted, type SafeText, say, type Wording, words } from '../../util/safe-text.js';
+import { own, quoted, type SafeText, say, type Wording, words } from '../../util/safe-text.js';
 
 /** The region that a zone seems to be in: jp-west-2 for `jp-west-21`. */
 export function regionOfZone(zone: string): string | undefined {
@@ -44,11 +44,3 @@ export const differs = <Value extends string | number, const Field extends strin
     : [say`${words(field)} ${valueText(answered)} instead of ${valueText(requested)}`];
 
 const valueText = (value: string | number) => (typeof value === 'string' ? quoted(value, 60) : value);
-
-/** Warns about a region that the API reference does not list. */
-export const regionWarnings = (documented: readonly string[] | undefined, region: string | undefined): SafeText[] =>
-  documented === undefined || region === undefined || documented.includes(region)
-    ? []
-    : [
-        say`Region ${quoted(region, 40)} is not among those that the API reference lists: ${defined(documented.join(', '))}. Whether the operation is available there is not documented.`,
-      ];
