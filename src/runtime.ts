@@ -13,6 +13,7 @@ import { questionLimits } from './mcp/client-quirks.js';
 import { createReadTasks } from './mcp/read-tasks.js';
 import { createServiceCatalog, type ServiceCatalog } from './models/service-catalog.js';
 import type { ServerDependencies } from './server.js';
+import type { Operation } from './tools/define-operation.js';
 import { privateCacheFolder } from './util/cache-folder.js';
 import { type Log, reasonOf } from './util/log.js';
 import { lazy } from './util/objects.js';
@@ -26,9 +27,11 @@ export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 const upkeepMs = 60_000;
 
 /** The page at the public URL, on which people sign in to decide. */
-async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
+async function signInPage({ values, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
   const { createAnnouncer } = await import('./changes/announcement.js');
-  const addressOf = (id: string) => `${publicUrl}/decisions/${id}/`;
+  const { HTTP_PUBLIC_URL, DECISIONS_WEBHOOK: url, DECISIONS_WEBHOOK_KEY: key } = values;
+  const webhook = url === undefined ? undefined : { url, key };
+  const addressOf = (id: string) => `${HTTP_PUBLIC_URL}/decisions/${id}/`;
   const openClient = async () => (await import('./transport/http-client.js')).createHttpClient(proxies);
   return { kind: 'signIn', addressOf, announce: createAnnouncer({ webhook, openClient, now, log }) };
 }
@@ -44,9 +47,10 @@ export async function startRuntime(
   now: () => Date,
   localPage?: DecisionPage,
 ) {
-  const { proxies, secretsDir, timeoutMs, maximumAttempts } = config;
+  const { proxies, values, journalFile: addressFile } = config;
+  const { SECRETS_DIR: secretsDir, TIMEOUT_MS: timeoutMs, MAX_ATTEMPTS: maximumAttempts } = values;
 
-  const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
+  const sandbox = values.SANDBOX ? await openSandbox(config, now, log) : undefined;
   /** Ends the programs that print access keys. */
   const keyPrograms = new AbortController();
   const accounts = openAccounts(config.accounts, {
@@ -57,10 +61,9 @@ export async function startRuntime(
     sandbox: sandbox?.cloud,
   });
 
-  const { journal, journalFile: addressFile, stateKeys } = config;
-  const place = openStore(journal, now, { log, addressFile, stateKeys });
+  const place = openStore(values.JOURNAL, now, { log, addressFile, stateKeys: values.STATE_KEY });
   const store = await place.openChanges();
-  const page = config.publicUrl === undefined ? localPage : await signInPage(config, now, log);
+  const page = values.HTTP_PUBLIC_URL === undefined ? localPage : await signInPage(config, now, log);
 
   const notices = createNotices(store, log);
   const upkeepTimer = setInterval(() => {
@@ -71,14 +74,15 @@ export async function startRuntime(
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
     : undefined;
-  const wired = wireCalls(config, {
+  const wired = wireCalls(config.operations, {
+    stateKeys: values.STATE_KEY,
     version,
     log,
     now,
     accounts,
     store,
     page,
-    planLifetimeMs: config.planLifetimeMs,
+    planLifetimeMs: values.PLAN_HOURS * 3_600_000,
     pendingNotes: notices.take,
     services: openServices(config, version, log),
     openCallStack: (callDependencies) =>
@@ -92,7 +96,7 @@ export async function startRuntime(
   notices.resumeWith(wired.server.changes.resume);
   return {
     ...wired,
-    server: { ...wired.server, viewsForAll: config.viewsForAll },
+    server: { ...wired.server, viewsForAll: values.VIEWS === 'on' },
     place,
     store,
     /** Number of changes of gone processes, by tool, that this process has ended as `unknown`. */
@@ -119,7 +123,7 @@ export async function startRuntime(
 
 /** Creates the catalog of whole services, if there are any. */
 export function openServices(
-  { services, operations, secretsDir, otherVariables }: Config,
+  { services, operations, values, otherVariables }: Config,
   version: string,
   log: Log,
 ): ServiceCatalog | undefined {
@@ -127,7 +131,7 @@ export function openServices(
   const { platform, getuid } = process;
   const cacheFolder = () => privateCacheFolder({ env: otherVariables, platform, ...(getuid && { getuid }) });
   return createServiceCatalog(services, operations, {
-    listsSecretNames: secretsDir !== undefined,
+    listsSecretNames: values.SECRETS_DIR !== undefined,
     version,
     log,
     cacheFolder,
@@ -140,9 +144,11 @@ const sleep = (milliseconds: number, signal: AbortSignal) =>
 
 /** The parts that `wireCalls` connects. Tests replace some. */
 interface RuntimeParts
-  extends Pick<ChangeDependencies, 'accounts' | 'store' | 'pendingNotes' | 'log' | 'now'>,
-    Partial<Pick<ChangeDependencies, 'services' | 'page' | 'statusWaitMs' | 'planLifetimeMs'>>,
+  extends Pick<ChangeDependencies, 'accounts' | 'store' | 'planLifetimeMs' | 'pendingNotes' | 'log' | 'now'>,
+    Partial<Pick<ChangeDependencies, 'services' | 'page' | 'statusWaitMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
+  /** The first key seals, and all keys open. Undefined if the process makes its own key. */
+  readonly stateKeys?: KeyRing | undefined;
   readonly openCallStack: (callDependencies: CallingDependencies) => CallStack;
   /** Undefined if calls are not traced. */
   readonly traced?: ((callTool: CallTool) => CallTool) | undefined;
@@ -150,14 +156,11 @@ interface RuntimeParts
 
 /** How long a call waits for a decision (milliseconds). Clients give up after 30 to 60 seconds. */
 const defaultWaitMs = 25_000;
-/** How long a plan waits on the page (milliseconds). */
-const defaultPlanLifetimeMs = 10 * 60_000;
 
-export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
-  const { operations } = config;
+export function wireCalls(operations: readonly Operation[], parts: RuntimeParts) {
   const { accounts, store, log } = parts;
   // With a random key, digests of requests with secrets are valid only in this process.
-  const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);
+  const stateKeys: SealingKeys = lazy((): KeyRing => parts.stateKeys ?? [randomBytes(32)]);
   const questions = createQuestionQueue();
   const inFlight = createInFlightCalls();
   const newId = () => randomBytes(16).toString('base64url');
@@ -169,7 +172,6 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
     questions,
     questionLimits,
     inFlight,
-    planLifetimeMs: parts.planLifetimeMs ?? defaultPlanLifetimeMs,
     statusWaitMs: parts.statusWaitMs ?? defaultWaitMs,
   });
   return {
@@ -256,7 +258,8 @@ function startLazily<Started extends Pick<CallStack, 'close'>>(make: () => Promi
 }
 
 /** Starts the sandbox when it is first needed, or at once if an option is set, so that wrong options are reported. */
-async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
+async function openSandbox({ values }: Config, now: () => Date, log: Log) {
+  const sandboxOptions = { stateFile: values.SANDBOX_STATE, seed: values.SANDBOX_SEED, fault: values.SANDBOX_FAULT };
   const make = async () => (await import('../sandbox/sandbox.js')).startSandbox({ now, ...sandboxOptions });
   const hasOptions = Object.values(sandboxOptions).some((option) => option !== undefined);
   const made = hasOptions ? await make() : undefined;

@@ -18,16 +18,17 @@ import { insecureTlsWarning } from './run-until-signal.js';
 /** This file has the checks of `doctor` that use no keys of an account. */
 
 /** Lists the settings that are set, and warns about settings that the sandbox ignores. */
-export function listSettings({ origins, sandbox }: Config): Finding[] {
+export function listSettings(config: Config): Finding[] {
+  const { values, origins } = config;
   const set = origins.map(({ name, shown, secret }) =>
     ok('configuration', say`${own(name)}: ${secret ? exact(shown) : quoted(shown, 200)}`),
   );
-  const unused = hiddenBySandbox({ sandbox, origins });
+  const unused = hiddenBySandbox(config);
   if (unused.length > 0) {
     const remedy = 'For a real account, unset CLOUDOPS_SANDBOX; for the sandbox, unset these.';
     return [...set, warning('configuration', say`the sandbox is in use; ignored: ${join(unused, ', ')}`, remedy)];
   }
-  if (sandbox) return [...set, ok('configuration', 'the sandbox has endpoints and credentials of its own')];
+  if (values.SANDBOX) return [...set, ok('configuration', 'the sandbox has endpoints and credentials of its own')];
   if (set.length > 0) return set;
   const remedy = 'Set the address of an API and a key, or try cloudops-mcp doctor --sandbox, which needs no account.';
   return [notChecked('configuration', 'nothing is configured', remedy)];
@@ -52,7 +53,8 @@ export async function checkCertificates(path: string | undefined): Promise<Findi
 }
 
 /** Fetches the OAuth issuer's keys, and warns if people could not be recognised in another client. */
-export async function checkIssuer({ http: { issuer, personClaim = 'sub' }, proxies }: Config): Promise<Finding[]> {
+export async function checkIssuer({ values, proxies }: Config): Promise<Finding[]> {
+  const { HTTP_ISSUER: issuer, HTTP_PERSON_CLAIM: personClaim = 'sub' } = values;
   if (issuer === undefined) return [];
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
   try {
@@ -76,7 +78,7 @@ export async function checkHttpAccess(config: Config, now: () => Date): Promise<
   const check = 'HTTP server';
   try {
     await accessOf(defaultAddress.host, config, now);
-    return config.http.tokensFile === undefined ? [] : [ok(check, 'the tokens file can be used')];
+    return config.values.HTTP_TOKENS_FILE === undefined ? [] : [ok(check, 'the tokens file can be used')];
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     return error.problems.map((text) =>
@@ -106,10 +108,11 @@ const listThem = 'List them with cloudops-mcp journal, and check in the console 
 
 /** Reports whether the journal can be used, its own warnings, and changes without a known outcome. */
 export async function checkJournal(config: Config, now: () => Date): Promise<Finding[]> {
-  const isDatabase = storePlace(config.journal).path === undefined;
+  const { JOURNAL } = config.values;
+  const isDatabase = storePlace(JOURNAL).path === undefined;
   let store: Changes | undefined;
   try {
-    const place = openStore(config.journal, now, { createsTables: false });
+    const place = openStore(JOURNAL, now, { createsTables: false });
     store = await place.openChanges();
     const warnings = await store.healthCheck();
     const { changes, unresolved } = await store.count();
@@ -122,8 +125,8 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
     const remedy = journalRemedy(error, isDatabase);
     // The first server creates the tables when it starts.
     if (error instanceof JournalFault && error.kind === 'no tables yet')
-      return [warning(check, say`${storePlace(config.journal).name}: ${error.shown}`, remedy)];
-    const detail = say`${storePlace(config.journal).name} cannot be used (${shownReason(error)})`;
+      return [warning(check, say`${storePlace(JOURNAL).name}: ${error.shown}`, remedy)];
+    const detail = say`${storePlace(JOURNAL).name} cannot be used (${shownReason(error)})`;
     return [problem(check, detail, say`${remedy} Without a journal, changes are refused.`)];
   } finally {
     await store?.close();

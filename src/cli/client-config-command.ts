@@ -16,9 +16,9 @@ export const clientConfigCommand: Command = {
   run: async (invocation) => {
     const { stdout, stderr, node, script } = invocation.terminal;
     const config = validConfig(invocation);
-    const { origins, sandbox, accounts } = config;
+    const { origins, values, accounts } = config;
     // The sandbox has its own key.
-    const missing = sandbox ? [] : accounts.all.flatMap(({ keys }) => missingVariables(keys));
+    const missing = values.SANDBOX ? [] : accounts.all.flatMap(({ keys }) => missingVariables(keys));
     const secrets = [...new Set([...missing, ...origins.filter(({ secret }) => secret).map(({ name }) => name)])];
     // Clients choose the working directory of the server, so paths are absolute.
     const copied = origins.flatMap(({ name, value, isPath, secret }) =>
@@ -43,7 +43,7 @@ export const clientConfigCommand: Command = {
         say`If a client neither asks its user nor shows plans with a button, its agent can carry out a plan by itself. With CLOUDOPS_CONFIRM=human, only a person can.`,
       ignoredSettings.length > 0 &&
         say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(ignoredSettings)}. Unset it for your account.`,
-      !sandbox &&
+      !values.SANDBOX &&
         !hasEndpoint &&
         say`No endpoint is set. Set CLOUDOPS_STORAGE_URL, CLOUDOPS_CATALOG_URL or CLOUDOPS_DEVOPS_URL, or try with CLOUDOPS_SANDBOX=1.`,
     );

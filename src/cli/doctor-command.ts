@@ -51,9 +51,9 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
   const { now, env, version, platform } = terminal;
 
   // With a journal, this runtime would report unfinished changes, and then no server would report them.
-  const withoutJournalAndTelemetry = { ...config, journal: devNull, telemetry: false };
+  const values = { ...config.values, JOURNAL: devNull };
   const start = (accounts: Config['accounts']) =>
-    startRuntime({ ...withoutJournalAndTelemetry, accounts }, version, () => undefined, now);
+    startRuntime({ ...config, values, telemetry: false, accounts }, version, () => undefined, now);
   const startWith: CheckContext['startWith'] = (change) => {
     const [first, ...others] = config.accounts.all;
     const changed = (account: typeof first) => ({ ...account, cloud: { ...account.cloud, ...change } });
@@ -71,7 +71,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...(await checkJournal(config, now)),
       ...(await checkHttpAccess(config, now)),
       ...(await checkIssuer(config)),
-      await checkSecretsFolder(config.secretsDir, platform),
+      await checkSecretsFolder(config.values.SECRETS_DIR, platform),
     ];
     // An API that is set up always has a finding with another status.
     const hasNoApi = accountFindings.every(({ status }) => status === 'not checked');

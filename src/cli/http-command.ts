@@ -71,7 +71,7 @@ async function serve(
   const { server, store } = runtime;
   // Only this machine can reach a server without authentication, so it has no replicas.
   const mayHaveReplicas = access.openIdentity !== undefined;
-  if (mayHaveReplicas && config.stateKeys === undefined) log('warn', 'state key', { message: noStateKey });
+  if (mayHaveReplicas && config.values.STATE_KEY === undefined) log('warn', 'state key', { message: noStateKey });
   // Many running calls may listen to `stop`, and Node warns at the eleventh listener.
   setMaxListeners(0, stop);
   // A change goes on without its client, so that its outcome is recorded.
@@ -90,7 +90,7 @@ async function serve(
   // If `serveHttp` fails, the process ends, so nothing has to be closed here.
   const httpServer = await serveHttp({
     listen: address,
-    metricsAt: config.http.metrics,
+    metricsAt: config.values.HTTP_METRICS_PORT,
     hosts: access.hosts,
     resource: access.resource,
     authenticate: identity?.authenticate,
@@ -98,9 +98,9 @@ async function serve(
     stateKeys: runtime.stateKeys,
     decisions,
     checkJournal: journalWatch?.checkNow,
-    rate: config.http.rate,
+    rate: config.values.HTTP_RATE,
     limits: defaultHttpLimits,
-    timeoutMs: config.timeoutMs,
+    timeoutMs: config.values.TIMEOUT_MS,
     missingPart: () => (journalWatch?.isReady() === false ? 'the journal' : identity?.missingPart()),
     journalNotes() {
       const { problem, warnings = [] } = journalWatch?.lastCheck() ?? {};
@@ -149,7 +149,7 @@ const noStateKey = words(
 
 /** Undefined without a public URL, or without authentication, which signing in needs. */
 async function decisionsOf(
-  { publicUrl, sandbox: isSandbox }: Config,
+  { values: { HTTP_PUBLIC_URL: publicUrl, SANDBOX: isSandbox } }: Config,
   { store }: Runtime,
   identity: Identity | undefined,
   log: Log,
@@ -179,8 +179,8 @@ interface Access {
 
 /** Checks the settings for access, and reads the tokens file. @throws UsageError */
 export async function accessOf(listenHost: string, config: Config, now: () => Date): Promise<Access> {
-  const { http, proxies, publicUrl } = config;
-  const { tokensFile, issuer, audience, scopeClaim, scopePrefix = usualPrefix(audience), personClaim } = http;
+  const { values, proxies } = config;
+  const { HTTP_TOKENS_FILE: tokensFile, HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience } = values;
   const reach = reachOf(listenHost, config);
   const { hosts } = reach;
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
@@ -189,9 +189,10 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
 
   // `Config` is valid, so an issuer has an audience and excludes a tokens file.
   if (issuer !== undefined && audience !== undefined) {
-    const resource = { url: resourceUrl(audience, publicUrl), issuer, scopePrefix };
-    const claims = { scopeClaim, scopePrefix, personClaim };
-    const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, http, proxies);
+    const scopePrefix = values.HTTP_SCOPE_PREFIX ?? usualPrefix(audience);
+    const resource = { url: resourceUrl(audience, values.HTTP_PUBLIC_URL), issuer, scopePrefix };
+    const claims = { scopeClaim: values.HTTP_SCOPE_CLAIM, scopePrefix, personClaim: values.HTTP_PERSON_CLAIM };
+    const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, values, proxies);
     return { hosts, resource, openIdentity };
   }
   // Without a tokens file, only this machine can reach the server, because `accessProblems` refuses a wider reach.
@@ -200,13 +201,14 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
 }
 
 function accessProblems(
-  { http: { tokensFile, issuer, audience, clientId }, publicUrl }: Config,
+  { values }: Config,
   { hosts, exposedHosts }: Reach,
   tokensProblems: readonly SafeText[],
 ): readonly SafeText[] {
-  const authenticatesCallers = tokensFile !== undefined || issuer !== undefined;
-  const hasDecisionPage = publicUrl !== undefined;
-  const lacksClientId = hasDecisionPage && issuer !== undefined && clientId === undefined;
+  const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience } = values;
+  const authenticatesCallers = values.HTTP_TOKENS_FILE !== undefined || issuer !== undefined;
+  const hasDecisionPage = values.HTTP_PUBLIC_URL !== undefined;
+  const lacksClientId = hasDecisionPage && issuer !== undefined && values.HTTP_CLIENT_ID === undefined;
   return sentences(
     exposedHosts.length > 0 &&
       !authenticatesCallers &&
@@ -217,7 +219,7 @@ function accessProblems(
     ...tokensProblems,
     audience !== undefined &&
       hostOf(audience) === undefined &&
-      publicUrl === undefined &&
+      !hasDecisionPage &&
       say`CLOUDOPS_HTTP_AUDIENCE is no URL, so clients would not learn the address of this server: set CLOUDOPS_HTTP_PUBLIC_URL.`,
     lacksClientId &&
       say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
@@ -251,7 +253,7 @@ function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0])
 /** Fetches the issuer's keys at once, so that a wrong address is logged now. */
 function openIssuer(
   options: Omit<IssuerOptions, 'keys'>,
-  { clientId, clientSecret }: Config['http'],
+  { HTTP_CLIENT_ID: clientId, HTTP_CLIENT_SECRET: clientSecret }: Config['values'],
   proxies: Proxies,
 ): Identity {
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
@@ -277,11 +279,13 @@ function openIssuer(
 type Reach = ReturnType<typeof reachOf>;
 
 /** The accepted host names, and the hosts by which other machines may reach the server. */
-function reachOf(listenHost: string, { http: { allowedHosts, audience }, publicUrl }: Config) {
+function reachOf(listenHost: string, { values }: Config) {
   // The audience is usually the URL of this server.
-  const clientHosts = allowedHosts.length > 0 ? allowedHosts : [hostOf(audience)];
+  const clientHosts = values.HTTP_ALLOWED_HOSTS ?? [hostOf(values.HTTP_AUDIENCE)];
   // The page for decisions must be reachable at its own address.
-  const namedHosts = [...new Set([...clientHosts, hostOf(publicUrl)])].filter((name) => name !== undefined);
+  const namedHosts = [...new Set([...clientHosts, hostOf(values.HTTP_PUBLIC_URL)])].filter(
+    (name) => name !== undefined,
+  );
 
   const listensOnLoopback = isLoopback(listenHost === '::1' ? '[::1]' : listenHost);
   if (!listensOnLoopback) return { hosts: namedHosts, exposedHosts: [listenHost] };

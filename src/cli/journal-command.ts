@@ -38,7 +38,7 @@ export const journalCommand: Command = {
       const lacksRight = action !== undefined && textAt(thrown, 'code') === insufficientPrivilege;
       const error = lacksRight ? new JournalFault('tables', words('this role may not')) : thrown;
       const done = words(action === undefined ? 'read' : `${action}d`);
-      const remedy = journalRemedy(error, storePlace(config.journal).path === undefined);
+      const remedy = journalRemedy(error, storePlace(config.values.JOURNAL).path === undefined);
       printLine(invocation.terminal.stderr, say`The journal cannot be ${done} (${shownReason(error)}). ${remedy}`);
       return 1;
     }
@@ -63,7 +63,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   };
 
   let isEmpty = true;
-  const store = await openStore(config.journal, now, {
+  const store = await openStore(config.values.JOURNAL, now, {
     createsTables: false,
     // New connections use the password that this file has by then.
     addressFile: config.journalFile,
@@ -94,18 +94,18 @@ const longestBuffer = 64 * 1024;
 
 const insufficientPrivilege = '42501';
 
-async function migrate({ journal }: Config, { terminal: { stdout, now } }: Invocation): Promise<number> {
-  await openStore(journal, now).migrate();
+async function migrate({ values }: Config, { terminal: { stdout, now } }: Invocation): Promise<number> {
+  await openStore(values.JOURNAL, now).migrate();
   printLine(stdout, 'The journal is up to date.');
   return 0;
 }
 
 /** Erases the changes from before a time. In a database, only the tables' owner may. */
-async function prune({ journal, journalFile }: Config, { options, terminal }: Invocation): Promise<number> {
+async function prune({ values, journalFile }: Config, { options, terminal }: Invocation): Promise<number> {
   const { stdout, now } = terminal;
   const before = timeOfOption('before', options.before, now());
   if (before === undefined) throw new UsageError(say`journal prune needs --before with a date such as 2026-01-01.`);
-  const store = await openStore(journal, now, { createsTables: false, addressFile: journalFile }).openChanges();
+  const store = await openStore(values.JOURNAL, now, { createsTables: false, addressFile: journalFile }).openChanges();
   try {
     const count = await store.prune(before);
     printLine(stdout, say`${counted(count, 'change')} erased.`);

@@ -14,7 +14,7 @@ type Open = (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
 /** Prepares the page for decisions in this machine's browser. `printsLink` needs a stderr that only a person reads. */
 export function localPageFor(config: Config, terminal: Terminal, { printsLink = false } = {}) {
   // With a public URL, people sign in there to decide.
-  if (!config.opensBrowser || config.publicUrl !== undefined) return undefined;
+  if (config.values.OPEN_BROWSER === 'off' || config.values.HTTP_PUBLIC_URL !== undefined) return undefined;
   const open = openFor(terminal, printsLink);
   if (open === undefined) return undefined;
 
@@ -25,7 +25,7 @@ export function localPageFor(config: Config, terminal: Terminal, { printsLink = 
   const startServer = async ({ store, server: { changes, accounts, operations } }: Runtime, log: Log) => {
     const { serveLocalPage } = await import('../http/local-decision-page.js');
     const { now } = terminal;
-    return serveLocalPage({ store, changes, accounts, operations, isSandbox: config.sandbox, now, open, log });
+    return serveLocalPage({ store, changes, accounts, operations, isSandbox: config.values.SANDBOX, now, open, log });
   };
   const showChange = async (id: string): Promise<void> => {
     if (attached === undefined) return;

@@ -26,7 +26,7 @@ export async function runUntilSignal(
   const runtime = await startRuntime(config, version, log, now, localPage?.page);
   localPage?.attach(runtime, log);
 
-  log('info', 'start', { version, sandbox: config.sandbox });
+  log('info', 'start', { version, sandbox: config.values.SANDBOX });
   const ignored = hiddenBySandbox(config);
   if (ignored.length > 0)
     log('warn', 'sandbox', { message: say`The sandbox is in use, and these are ignored: ${join(ignored, ', ')}.` });

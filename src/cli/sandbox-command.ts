@@ -14,14 +14,14 @@ export const sandboxCommand: Command = {
   options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
   run: async (invocation) => {
     const { stdout, now, abortOnSignal } = invocation.terminal;
-    const { sandboxOptions } = validConfig(invocation);
+    const { values } = validConfig(invocation);
     const { port = '0', state, seed, fault, json } = invocation.options;
     const sandbox = await startSandbox({
       now,
       port: portOf(port),
-      stateFile: state ?? sandboxOptions.stateFile,
-      seed: seed ?? sandboxOptions.seed,
-      fault: fault ?? sandboxOptions.fault,
+      stateFile: state ?? values.SANDBOX_STATE,
+      seed: seed ?? values.SANDBOX_SEED,
+      fault: fault ?? values.SANDBOX_FAULT,
     });
     const stop = abortOnSignal();
     const { credentials, endpoints } = sandbox.cloud;

@@ -5,14 +5,14 @@ import type { Terminal } from './command.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
 
 /** The log of a server, in JSON. At a terminal without a log level, warnings and errors in sentences. */
-export function serverLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, stderr }: Terminal): Log {
+export function serverLog(config: Pick<Config, 'origins' | 'values'>, { now, stderr }: Terminal): Log {
   if (stderr.isTTY && !hasLevel(config)) return logForPeople(stderr);
-  return createLog(config.logLevel, now, (line) => stderr.write(line));
+  return createLog(config.values.LOG_LEVEL, now, (line) => stderr.write(line));
 }
 
 /** The log of a command. Without a log level, only faults and changes without a known outcome. */
-export function commandLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, stderr }: Terminal): Log {
-  if (hasLevel(config)) return createLog(config.logLevel, now, (line) => stderr.write(line));
+export function commandLog(config: Pick<Config, 'origins' | 'values'>, { now, stderr }: Terminal): Log {
+  if (hasLevel(config)) return createLog(config.values.LOG_LEVEL, now, (line) => stderr.write(line));
   const showFault = logForPeople(stderr);
   return (level, event, facts) => {
     if (event === 'unexpected') showFault(level, event, facts);

@@ -21,7 +21,7 @@ const sharedSettings: readonly Setting[] = [
 
 /** Describes the configuration in Markdown, without secrets. */
 export function describeConfig(
-  { origins, sandbox, accounts }: Config,
+  { origins, values, accounts }: Config,
   viewer: 'operator' | 'caller',
   names: readonly string[],
 ): string {
@@ -30,7 +30,8 @@ export function describeConfig(
     .map((setting) => settingRow(setting, origins));
   const parts = sentences(
     '# Configuration',
-    sandbox && 'The built-in sandbox is in use, with endpoints and credentials of its own. No request reaches a cloud.',
+    values.SANDBOX &&
+      'The built-in sandbox is in use, with endpoints and credentials of its own. No request reaches a cloud.',
     viewer === 'caller' && 'Settings that concern only the operator of this server are not shown.',
     markdownTable(['setting', 'value', 'from', 'meaning'], rows),
     accounts.areNamed && accountsTable(accounts, names),

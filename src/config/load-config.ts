@@ -81,52 +81,17 @@ function configOf(
   return {
     operations,
     services,
-    sandbox: values.SANDBOX,
-    sandboxOptions: { stateFile: values.SANDBOX_STATE, seed: values.SANDBOX_SEED, fault: values.SANDBOX_FAULT },
     accounts,
-    /** True if clients get views even if they do not say that they show views. */
-    viewsForAll: values.VIEWS === 'on',
-    /** The first key seals, and all keys open. Undefined if the process makes its own key. */
-    stateKeys: values.STATE_KEY,
-    opensBrowser: values.OPEN_BROWSER === 'on',
-    /** How long a plan waits for a person on the page for decisions. */
-    planLifetimeMs: values.PLAN_HOURS * 3_600_000,
-    webhook:
-      values.DECISIONS_WEBHOOK === undefined
-        ? undefined
-        : { url: values.DECISIONS_WEBHOOK, key: values.DECISIONS_WEBHOOK_KEY },
-    /** If it is set, `stateKeys` is set, too. */
-    publicUrl:
-      values.HTTP_PUBLIC_URL === undefined ? undefined : new URL(values.HTTP_PUBLIC_URL).href.replace(/\/+$/, ''),
-    secretsDir: values.SECRETS_DIR,
-    /** Path of a file, or address of a PostgreSQL database, which may hold a password. */
-    journal: values.JOURNAL ?? defaultJournal(env, values.SANDBOX),
-    /** The file from which `journal` was read. */
+    proxies,
+    origins,
+    /** All settings, with their defaults. */
+    values: { ...values, JOURNAL: values.JOURNAL ?? defaultJournal(env, values.SANDBOX) },
+    /** The file from which the address of the journal was read. */
     journalFile: files.JOURNAL,
-    /** For a whole call, with all its attempts. */
-    timeoutMs: values.TIMEOUT_MS,
-    maximumAttempts: values.MAX_ATTEMPTS,
-    logLevel: values.LOG_LEVEL,
     telemetry: asksForTraces(env),
     insecureTls: env.NODE_TLS_REJECT_UNAUTHORIZED === '0',
-    http: {
-      tokensFile: values.HTTP_TOKENS_FILE,
-      issuer: values.HTTP_ISSUER,
-      audience: values.HTTP_AUDIENCE,
-      scopeClaim: values.HTTP_SCOPE_CLAIM,
-      scopePrefix: values.HTTP_SCOPE_PREFIX,
-      personClaim: values.HTTP_PERSON_CLAIM,
-      clientId: values.HTTP_CLIENT_ID,
-      clientSecret: values.HTTP_CLIENT_SECRET,
-      allowedHosts: values.HTTP_ALLOWED_HOSTS ?? [],
-      /** Calls per second for each caller. */
-      rate: values.HTTP_RATE,
-      metrics: values.HTTP_METRICS_PORT,
-    },
-    proxies,
     /** Environment variables for programs that this server starts: all except its own settings. */
     otherVariables: Object.fromEntries(Object.entries(env).filter(([name]) => !name.toUpperCase().startsWith(prefix))),
-    origins,
   };
 }
 
@@ -169,8 +134,8 @@ function reportDecisions(values: SettingValues, { all }: AccountsConfig, report:
 }
 
 /** Settings that the sandbox replaces. Users may have forgotten that CLOUDOPS_SANDBOX is set. */
-export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly SafeText[] =>
-  sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
+export const hiddenBySandbox = ({ values, origins }: Pick<Config, 'values' | 'origins'>): readonly SafeText[] =>
+  values.SANDBOX ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
 
 /** Any variable outside the table of settings is an endpoint that operation files add. */
 function isKeyOrEndpoint(variable: string): boolean {

@@ -141,6 +141,9 @@ export const endpoint = () => usable(endpointProblem);
 export const webAddress = () =>
   usable((text) => (URL.canParse(text) ? endpointProblem(text) : say`it is not a URL such as https://example.com`));
 
+/** The address of this server, without a slash at its end. */
+export const publicAddress = () => webAddress().transform((text) => new URL(text).href.replace(/\/+$/, ''));
+
 /** A domain must follow `{region}`: agents choose the region, so with `https://{region}.com` they could choose the host. */
 function endpointProblem(text: string): SafeText | undefined {
   // `URL` refuses braces in a host name.

@@ -126,7 +126,7 @@ export const sections = {
     ),
     HTTP_PUBLIC_URL: row(
       'address at which people reach this server and its /decisions, such as https://cloudops.example.com',
-      schemas.webAddress,
+      schemas.publicAddress,
     ),
     HTTP_CLIENT_ID: row('client ID of this server at the issuer, for sign-in to /decisions', schemas.headerText),
     HTTP_CLIENT_SECRET: row('its secret', schemas.anyText, { secret: true, file: true }),

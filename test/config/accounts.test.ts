@@ -238,7 +238,7 @@ test.each(['-1', '5', '5/h', '5/0m', '5/25h', '5/1441m', '5/1d', '1.5/1h'])('%s 
 test('a state key file may hold several keys, none of them short', () => {
   const [one, other] = ['a'.repeat(32), 'b'.repeat(40)];
   const of = (text: string) => load({ CLOUDOPS_STATE_KEY_FILE: '/key' }, { '/key': text });
-  expect(of(`${one}\n${other}\n`)).toMatchObject({ ok: true, config: { stateKeys: [one, other] } });
+  expect(of(`${one}\n${other}\n`)).toMatchObject({ ok: true, config: { values: { STATE_KEY: [one, other] } } });
   expect(of(`${one}\nMARKER\n`)).toEqual({
     ok: false,
     problems: [expect.stringMatching(/^CLOUDOPS_STATE_KEY must have at least 32 characters in each line/)],

@@ -18,8 +18,27 @@ test('without any setting, the defaults', () => {
   expect(config({})).toEqual({
     operations,
     services: new Map(),
-    sandbox: false,
-    sandboxOptions: {},
+    values: {
+      REGION: 'jp-east-1',
+      ALLOW_HTTP: false,
+      STORAGE_HEADERS: 'ext',
+      STORAGE_STYLE: 'path',
+      STORAGE_SERVICE: 's3',
+      CATALOG_SERVICE: 'catalog',
+      DEVOPS_SERVICE: 'devops',
+      READ_ONLY: false,
+      CONFIRM: 'ask',
+      CONFIRM_DELETE: 'type',
+      VIEWS: 'declared',
+      OPEN_BROWSER: 'on',
+      PLAN_HOURS: 24,
+      JOURNAL: join(userInfo().homedir, '.local', 'state', 'cloudops-mcp', 'journal.db'),
+      TIMEOUT_MS: 60_000,
+      MAX_ATTEMPTS: 4,
+      LOG_LEVEL: 'info',
+      HTTP_RATE: 50,
+      SANDBOX: false,
+    },
     accounts: {
       all: [
         {
@@ -42,16 +61,8 @@ test('without any setting, the defaults', () => {
       byDefault: 'default',
       areNamed: false,
     },
-    opensBrowser: true,
-    planLifetimeMs: 24 * 3_600_000,
-    journal: join(userInfo().homedir, '.local', 'state', 'cloudops-mcp', 'journal.db'),
-    timeoutMs: 60_000,
-    maximumAttempts: 4,
-    logLevel: 'info',
     telemetry: false,
-    viewsForAll: false,
     insecureTls: false,
-    http: { allowedHosts: [], rate: 50 },
     proxies: {},
     otherVariables: {},
     origins: [],
@@ -62,22 +73,25 @@ test.each([
   [{ CLOUDOPS_TOOLS: 'list_parts,' }, { accounts: { all: [{ policy: { tools: ['list_parts'] } }] } }],
   [
     { CLOUDOPS_HTTP_ALLOWED_HOSTS: ' a.example.com,, B.example.com ,' },
-    { http: { allowedHosts: ['a.example.com', 'b.example.com'] } },
+    { values: { HTTP_ALLOWED_HOSTS: ['a.example.com', 'b.example.com'] } },
   ],
   [{ CLOUDOPS_REGION: '"jp-west-1"' }, { accounts: { all: [{ cloud: { region: 'jp-west-1' } }] } }],
-  [{ CLOUDOPS_JOURNAL: "'/var/lib/j.db'" }, { journal: '/var/lib/j.db' }],
-  [{ CLOUDOPS_LOG_LEVEL: '""' }, { logLevel: 'info' }],
-  [{ CLOUDOPS_JOURNAL: '~/j.db', HOME: '/home/op' }, { journal: '/home/op/j.db' }],
-  [{ CLOUDOPS_SECRETS_DIR: '~/secrets', HOME: '/home/op' }, { secretsDir: '/home/op/secrets' }],
+  [{ CLOUDOPS_JOURNAL: "'/var/lib/j.db'" }, { values: { JOURNAL: '/var/lib/j.db' } }],
+  [{ CLOUDOPS_LOG_LEVEL: '""' }, { values: { LOG_LEVEL: 'info' } }],
+  [{ CLOUDOPS_JOURNAL: '~/j.db', HOME: '/home/op' }, { values: { JOURNAL: '/home/op/j.db' } }],
+  [{ CLOUDOPS_SECRETS_DIR: '~/secrets', HOME: '/home/op' }, { values: { SECRETS_DIR: '/home/op/secrets' } }],
   [
     { CLOUDOPS_SANDBOX_STATE: '~/s.json', HOME: '', USERPROFILE: '/home/op' },
-    { sandboxOptions: { stateFile: '/home/op/s.json' } },
+    { values: { SANDBOX_STATE: '/home/op/s.json' } },
   ],
-  [{ XDG_STATE_HOME: '/state', HOME: '/home/op' }, { journal: '/state/cloudops-mcp/journal.db' }],
-  [{ XDG_STATE_HOME: 'state', HOME: '/home/op' }, { journal: '/home/op/.local/state/cloudops-mcp/journal.db' }],
+  [{ XDG_STATE_HOME: '/state', HOME: '/home/op' }, { values: { JOURNAL: '/state/cloudops-mcp/journal.db' } }],
+  [
+    { XDG_STATE_HOME: 'state', HOME: '/home/op' },
+    { values: { JOURNAL: '/home/op/.local/state/cloudops-mcp/journal.db' } },
+  ],
   [
     { CLOUDOPS_HTTP_PUBLIC_URL: 'https://tools.example.com/ops/', CLOUDOPS_STATE_KEY: 'k'.repeat(32) },
-    { publicUrl: 'https://tools.example.com/ops' },
+    { values: { HTTP_PUBLIC_URL: 'https://tools.example.com/ops' } },
   ],
 ])('%j is read as people and clients mean it', (env, expected) => {
   expect(config(env)).toMatchObject(expected);
@@ -95,7 +109,7 @@ test('only the settings that are given have a schema made', () => {
 
 test('a word of several may have any case', () => {
   expect(config({ CLOUDOPS_LOG_LEVEL: 'WARN', CLOUDOPS_CONFIRM: 'Human' })).toMatchObject({
-    logLevel: 'warn',
+    values: { LOG_LEVEL: 'warn' },
     accounts: { all: [{ confirm: 'human' }] },
   });
 });
@@ -133,7 +147,7 @@ describe('a journal in a database', () => {
   test('its address may hold a password and comes from the environment or a file; only host and database are shown', () => {
     const direct = config({ CLOUDOPS_JOURNAL: url });
     const fromFile = config({ CLOUDOPS_JOURNAL_FILE: '/run/journal' }, { '/run/journal': `${url}\n` });
-    expect([direct.journal, fromFile.journal]).toEqual([url, url]);
+    expect([direct.values.JOURNAL, fromFile.values.JOURNAL]).toEqual([url, url]);
     expect([direct.journalFile, fromFile.journalFile]).toEqual([undefined, '/run/journal']);
     expect(describeConfig(direct, 'operator', [])).toContain(
       '| CLOUDOPS_JOURNAL | postgres://db.example.com:5433/journals | environment',
@@ -146,7 +160,7 @@ describe('a journal in a database', () => {
 test.each(['C:\\logs\\journal.db', 'C:/logs/journal.db', '/srv/service=cloudops/journal', './j'])(
   'a journal in the file %s is no connection string',
   (path) => {
-    expect(config({ CLOUDOPS_JOURNAL: path }).journal).toBe(path);
+    expect(config({ CLOUDOPS_JOURNAL: path }).values.JOURNAL).toBe(path);
   },
 );
 
@@ -263,10 +277,8 @@ describe('the page for decisions', () => {
       CLOUDOPS_PLAN_HOURS: '2',
     });
     expect(loaded).toMatchObject({
-      publicUrl: page,
+      values: { HTTP_PUBLIC_URL: page, PLAN_HOURS: 2 },
       accounts: { all: [{ confirm: 'approval' }] },
-      opensBrowser: true,
-      planLifetimeMs: 2 * 3_600_000,
     });
   });
 

@@ -16,6 +16,7 @@ import { quote } from '../../src/util/quote.js';
 import { isSafeText } from '../../src/util/safe-text.js';
 import { memoryStore, never, testCaller } from '../support/caller.js';
 import { changeAt } from '../support/changes.js';
+import { load } from '../support/config.js';
 import { openPolicy } from '../support/operations.js';
 import { problems, withValue } from '../support/rules.js';
 import { answeredBy, scriptedClient } from '../support/scripted-client.js';
@@ -160,7 +161,9 @@ const printedRow = (change: JournalEntry) => changeLines(change, fakeTerminal().
 function logForPeople() {
   const { terminal, printed } = fakeTerminal({ now });
   const stderr = Object.assign(terminal.stderr, { isTTY: true, columns: 100_000 });
-  return { log: serverLog({ origins: [], logLevel: 'info' }, { ...terminal, stderr }), printed };
+  const loaded = load({});
+  if (!loaded.ok) throw new Error('the defaults are valid');
+  return { log: serverLog(loaded.config, { ...terminal, stderr }), printed };
 }
 
 /** What one call tells: what it asks, answers, and leaves in the journal. */

@@ -109,30 +109,28 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
   };
   const store = options.store ?? memoryStore(now);
   const served = [...(options.operations ?? operations)];
-  const wired = wireCalls(
-    { stateKeys: [options.stateKey ?? testStateKey], operations: served },
-    {
-      version: '0',
-      log,
-      now,
-      accounts: options.accounts ?? { all: [account], byDefault: account, areNamed: false },
-      store,
-      services: options.services,
-      pendingNotes: options.pendingNotes ?? (async () => options.reports?.splice(0) ?? []),
-      openCallStack: (calling) => ({
-        ...createCalls({
-          ...calling,
-          openClient: options.openClient ?? createSignedClient,
-          secretFiles: createSecretFiles(options.secretsDir),
-        }),
-        close: () => httpClient.close(),
+  const wired = wireCalls(served, {
+    stateKeys: [options.stateKey ?? testStateKey],
+    version: '0',
+    log,
+    now,
+    accounts: options.accounts ?? { all: [account], byDefault: account, areNamed: false },
+    store,
+    services: options.services,
+    pendingNotes: options.pendingNotes ?? (async () => options.reports?.splice(0) ?? []),
+    openCallStack: (calling) => ({
+      ...createCalls({
+        ...calling,
+        openClient: options.openClient ?? createSignedClient,
+        secretFiles: createSecretFiles(options.secretsDir),
       }),
-      statusWaitMs: options.statusWaitMs ?? 0,
-      page: options.page,
-      ...(options.planLifetimeMs !== undefined && { planLifetimeMs: options.planLifetimeMs }),
-      configuration: () => '# Configuration\n',
-    },
-  );
+      close: () => httpClient.close(),
+    }),
+    statusWaitMs: options.statusWaitMs ?? 0,
+    page: options.page,
+    planLifetimeMs: options.planLifetimeMs ?? 10 * 60_000,
+    configuration: () => '# Configuration\n',
+  });
   if (options.outlivesClients === true) wired.inFlight.detach();
   const contextOf = (given: Partial<ChangeContext>): ChangeContext => ({ signal: never, client: 'test 1', ...given });
   /** Calls an operation, which the server has from then on. */
