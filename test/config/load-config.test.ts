@@ -1,8 +1,7 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { describeConfig } from '../../src/config/describe.js';
-import { settingNames, settings } from '../../src/config/settings.js';
 import { operations } from '../../src/tools/index.js';
 import { load, problems } from '../support/config.js';
 
@@ -95,23 +94,6 @@ test.each([
   ],
 ])('%j is read as people and clients mean it', (env, expected) => {
   expect(config(env)).toMatchObject(expected);
-});
-
-test('only the settings that are given have a schema made', () => {
-  const spies = settingNames.map((setting) => ({ setting, spy: vi.spyOn(settings[setting], 'schema') }));
-  const called = () => spies.filter(({ spy }) => spy.mock.calls.length > 0).map(({ setting }) => setting);
-  config({});
-  expect(called()).toEqual([]);
-  config({ CLOUDOPS_REGION: 'jp-west-2' });
-  expect(called()).toEqual(['REGION']);
-  vi.restoreAllMocks();
-});
-
-test('a word of several may have any case', () => {
-  expect(config({ CLOUDOPS_LOG_LEVEL: 'WARN', CLOUDOPS_CONFIRM: 'Human' })).toMatchObject({
-    values: { LOG_LEVEL: 'warn' },
-    accounts: { all: [{ confirm: 'human' }] },
-  });
 });
 
 test('empty values count as none', () => {

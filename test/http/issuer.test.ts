@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Authenticate } from '../../src/http/auth.js';
 import { documentBytes } from '../../src/http/find-issuer.js';
 import { authenticateByIssuer, type IssuerOptions } from '../../src/http/issuer.js';
@@ -220,37 +220,6 @@ describe('tokens of an OAuth issuer', () => {
     await own.close();
   });
 
-  test('strangers whose tokens name unknown keys do not lock out a caller with the same address', async () => {
-    let wake = () => {};
-    const woken = new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-    const authenticate = authenticateBy(issuer.origin, { sleep: () => woken });
-    const own = await serveInProcess({
-      resource: { url: audience, issuer: issuer.origin, scopePrefix: '' },
-      authenticate,
-    });
-    const good = await sign();
-    const first = await post(own.url, message('ping'), bearer(good));
-    expect([first.status, first.headers.get('connection')]).toEqual([200, 'keep-alive']);
-    expect((await post(own.url, message('ping'))).headers.get('connection')).toBe('close');
-    const statuses: number[] = [];
-    const strangers = Array.from({ length: 64 }, async (_, index) => {
-      const token = await sign({}, others.privateKey, { kid: `unknown ${index}` });
-      const response = await post(own.url, message('ping'), bearer(token));
-      if (response.status === 503) expect(response.headers.get('retry-after')).toBe('5');
-      expect(response.headers.get('connection')).toBe('close');
-      statuses.push(response.status);
-    });
-    // All but the 32 that wait for the keys have their answers.
-    await vi.waitFor(() => expect(statuses).toEqual(Array(32).fill(503)));
-    expect((await post(own.url, message('ping'), bearer(good))).status).toBe(200);
-    wake();
-    await Promise.all(strangers);
-    expect(statuses.slice(32)).toEqual(Array(32).fill(401));
-    await own.close();
-  });
-
   const bad: readonly (readonly [string, () => Promise<string> | string, RegExp?])[] = [
     [
       'of another audience',
@@ -360,14 +329,6 @@ describe('tokens of an OAuth issuer', () => {
     expect(alone.status).toBe(403);
   });
 
-  test('without a scope of this server, nothing is served', async () => {
-    for (const token of [await sign({ scope: 'openid' }), await sign({ scope: undefined })]) {
-      const response = await post(server.url, message('resources/list'), bearer(token));
-      expect(response.status).toBe(403);
-      expect(response.headers.get('www-authenticate')).toContain('insufficient_scope');
-    }
-  });
-
   test('a token without a scope of this server is logged with the scopes that it has', async () => {
     const own = await serveInProcess({ authenticate });
     expect((await post(own.url, message('ping'), bearer(await sign({ scope: 'openid' })))).status).toBe(403);
@@ -404,70 +365,4 @@ describe('tokens of an OAuth issuer', () => {
     metadata = good;
     await own.close();
   });
-
-  test.each(['metadata', 'keys'])('%s without end are not read to their end', async (what) => {
-    const chunk = ' '.repeat(1024 * 1024);
-    let sent = 0;
-    const own = await startServer(({ url }, response) => {
-      if (what === 'keys' && url !== '/keys') {
-        response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/keys` }));
-        return;
-      }
-      const send = () => {
-        sent += 1;
-        if (sent > 200) response.end();
-        else response.write(chunk, () => setImmediate(send));
-      };
-      send();
-    });
-    const authenticate = authenticateBy(own.origin);
-    expect(await authenticate(await sign({ iss: own.origin }))).toMatchObject({ kind: 'unavailable' });
-    expect(sent).toBeLessThan(50);
-    await own.close();
-  });
-
-  test.each([
-    [100, 'authenticated'],
-    [101, 'unavailable'],
-  ])('%i keys without a name, of which each may be that of a token: %s', async (count, kind) => {
-    const key = await exportJWK(keys.publicKey);
-    const own = await startServer(({ url }, response) => {
-      const metadata = { issuer: own.origin, jwks_uri: `${own.origin}/keys` };
-      response.end(JSON.stringify(url === '/keys' ? { keys: Array(count).fill(key) } : metadata));
-    });
-    const token = await sign({ iss: own.origin }, keys.privateKey, { kid: undefined });
-    expect(await authenticateBy(own.origin)(token)).toMatchObject({ kind });
-    await own.close();
-  });
-
-  test.each([
-    ['an error', 500, '{}'],
-    ['a page', 200, '<html>'],
-    ['something else', 200, '{"keys":1}'],
-  ])(
-    'keys for which the issuer has %s are asked for and logged once in a while, however many tokens come',
-    async (_what, status, body) => {
-      let isGood = false;
-      const own = await startServer(({ url }, response) => {
-        if (url !== '/keys') response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/keys` }));
-        else if (isGood) response.end(JSON.stringify(jwks));
-        else response.writeHead(status).end(body);
-      });
-      const asked = () => own.requests.filter(({ url }) => url === '/keys').length;
-      let time = Date.now();
-      const logged: unknown[] = [];
-      const authenticate = authenticateBy(own.origin, {
-        now: () => new Date(time),
-        log: (_level, event) => logged.push(event),
-      });
-      const token = await sign({ iss: own.origin });
-      for (let count = 0; count < 10; count += 1)
-        expect(await authenticate(token)).toMatchObject({ kind: 'unavailable' });
-      expect([asked(), logged]).toEqual([1, ['issuer']]);
-      isGood = true;
-      time += 5001;
-      expect(await authenticate(token)).toMatchObject({ principal: { name: 'carol' } });
-      await own.close();
-    },
-  );
 });

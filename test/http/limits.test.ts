@@ -1,52 +1,8 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createConcurrencyLimiter, createRateLimiter, defaultHttpLimits } from '../../src/http/limits.js';
 
 const limiterOf = (limits: object) => createConcurrencyLimiter({ ...defaultHttpLimits, ...limits });
-
-const busy = { status: 503, reason: 'busy' };
-
-test('so many calls run, so many wait, the rest is refused at once; one that ends lets the longest waiting run', async () => {
-  const limiter = limiterOf({ concurrentCalls: 2, waitingCalls: 2 });
-  const [first] = [await limiter.take(), await limiter.take()];
-  const order: string[] = [];
-  const third = limiter.take().then((place) => {
-    order.push('third');
-    return place;
-  });
-  const fourth = limiter.take().then(() => order.push('fourth'));
-  await expect(limiter.take()).rejects.toMatchObject(busy);
-  expect([limiter.running(), order]).toEqual([2, []]);
-  first?.leave();
-  const place = await third;
-  await tick();
-  expect([limiter.running(), order]).toEqual([2, ['third']]);
-  place.leave();
-  await fourth;
-  expect(order).toEqual(['third', 'fourth']);
-});
-
-test('a call waits no longer than allowed, and one that gave up takes no place', async () => {
-  vi.useFakeTimers();
-  const limiter = limiterOf({ concurrentCalls: 1, waitingCalls: 1, waitMs: 5000 });
-  const place = await limiter.take();
-  const impatient = expect(limiter.take()).rejects.toMatchObject(busy);
-  await vi.advanceTimersByTimeAsync(5000);
-  await impatient;
-  place.leave();
-  expect(limiter.running()).toBe(0);
-  expect(await limiter.take()).toBeDefined();
-  vi.useRealTimers();
-});
-
-test('one caller leaves room for others', async () => {
-  const limiter = limiterOf({ callsOfCaller: 2 });
-  const [first] = [limiter.count('alice'), limiter.count('alice')];
-  expect(() => limiter.count('alice')).toThrow(expect.objectContaining(busy));
-  expect(limiter.count('bob')).toBeDefined();
-  first?.();
-  expect(limiter.count('alice')).toBeDefined();
-});
 
 describe('a call that waits for a person', () => {
   /** A person who has not answered yet. */
@@ -79,15 +35,6 @@ describe('a call that waits for a person', () => {
     expect([limiter.running(), order]).toEqual([1, []]);
     asking.leave();
     (await waiting).leave();
-    expect(limiter.running()).toBe(0);
-  });
-
-  test('has its place again after work that failed', async () => {
-    const limiter = limiterOf({});
-    const place = await limiter.take();
-    await expect(place.waitOutside(() => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
-    expect(limiter.running()).toBe(1);
-    place.leave();
     expect(limiter.running()).toBe(0);
   });
 });

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Authenticate } from '../../src/http/auth.js';
 import { changeKey } from '../../src/mcp/views/contract/change-data.js';
-import { memoryStore } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess } from '../support/http-in-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
-import { type Message, openSession, type RawClient } from '../support/http-session.js';
+import { type Message, openSession } from '../support/http-session.js';
 
 /** The time that a person takes to read a plan (milliseconds). Faster clicks count as a program's. */
 const reading = 2000;
@@ -62,15 +61,6 @@ describe('a session', () => {
     expect(Buffer.from(session, 'base64url').toString('latin1')).not.toMatch(/alice|raw|form/);
   });
 
-  test('begins with an answer to initialize, and with nothing else', async () => {
-    const server = await serve();
-    const bad = await post(server.url, message('initialize', { arguments: 7 }));
-    expect((await answerOf(bad)).error).toBeDefined();
-    const ping = await post(server.url, message('ping'));
-    expect([bad, ping].map(({ headers }) => headers.get('mcp-session-id'))).toEqual([null, null]);
-    expect((await begun(server.url)).session).toBeDefined();
-  });
-
   test('does not expire', async () => {
     const server = await serve();
     const client = await openSession(server.url);
@@ -114,37 +104,6 @@ describe('a session', () => {
     const client = await openSession(server.url);
     const answer = await client.call('restore_instance', restore, { 'mcp-session-id': '' });
     expect(outcomeOf(answer)).toMatchObject(outcome);
-  });
-});
-
-describe('views over HTTP', () => {
-  const offered = async (client: RawClient) => {
-    const { result } = await answerOf(await client.send(message('tools/list')));
-    return JSON.stringify(result).includes('ui://cloudops/change');
-  };
-
-  test.each([
-    ['a client that declares them', apps, {}, true],
-    ['a client that does not', {}, {}, false],
-    // https://github.com/nicobailon/pi-mcp-adapter/issues/465: it shows views, and declares sampling and elicitation only.
-    ['a client that shows them without declaring them', { sampling: {}, elicitation: {} }, {}, false],
-    ['that client, where they are offered to all', { sampling: {}, elicitation: {} }, { viewsForAll: true }, true],
-  ])('%s: %j', async (_name, capabilities, more, expected) => {
-    const server = await serve({ serverOptions: more });
-    expect(await offered(await openSession(server.url, { capabilities }))).toBe(expected);
-  });
-
-  test('a click decides where the client shows views and no forms', async () => {
-    const store = memoryStore(() => new Date(time));
-    const server = await serve({ caller: { store } });
-    const client = await openSession(server.url, { capabilities: apps });
-    const ticket = ticketOf(await client.call('restore_instance', restore));
-    expect(ticket).toBeDefined();
-    time += reading;
-    const decided = await client.call('decide_change', { ticket, decision: 'accept' });
-    expect(outcomeOf(decided)).toMatchObject({ outcome: 'accepted' });
-    expect(cloud.requests).toHaveLength(1);
-    expect(await store.newest({ limit: 2 })).toMatchObject([{ client: 'raw 1', decision: { way: 'clicked' } }]);
   });
 });
 

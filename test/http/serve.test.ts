@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
-import { say, words } from '../../src/util/safe-text.js';
+import { say } from '../../src/util/safe-text.js';
 import { memoryStore } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
@@ -152,40 +151,6 @@ describe('a request that is refused says why, and is counted by reason', () => {
     ]);
     await server.close();
   });
-
-  test('a message has 5,000 values at most', async () => {
-    const server = await serveInProcess();
-    const statusOf = async (count: number) => {
-      const named = Object.fromEntries(Array.from({ length: count }, (_, index) => [index, 1]));
-      return (await post(server.url, JSON.stringify({ ...message('ping'), params: named }))).status;
-    };
-    expect([await statusOf(4_990), await statusOf(5_000)]).toEqual([200, 413]);
-    await server.close();
-  });
-
-  test('a message nested so deeply that it cannot be walked is an answer like any other', async () => {
-    const server = await serveInProcess();
-    const deep = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_parts","arguments":${'{"a":'.repeat(4_900)}1${'}'.repeat(4_900)}}}`;
-    await (await post(server.url, deep)).text();
-    expect((await post(server.url, message('ping'))).status).toBe(200);
-    await server.close();
-  });
-
-  test('a client that asks to be told of changes is refused, as there will be none', async () => {
-    const server = await serveInProcess();
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': { name: 't', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    };
-    const response = await post(
-      server.url,
-      message('subscriptions/listen', { notifications: { toolsListChanged: true }, _meta: meta }),
-      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
-    );
-    expect((await answerOf(response)).error).toBeDefined();
-    await server.close();
-  });
 });
 
 test('over the limit of concurrent calls some wait, the others get 503 and when to come back', async () => {
@@ -316,15 +281,6 @@ test.each(['the journal', 'the keys of the issuer', 'the tokens file'] as const)
   },
 );
 
-test('readiness says what is wrong with the journal, to orchestrators too, and the server still reads', async () => {
-  const warning = words('the file was removed, emptied or replaced while this server ran');
-  const server = await serveInProcess({ journalNotes: () => [warning] });
-  const response = await fetch(`${server.origin}/readyz`);
-  expect([response.status, await response.json()]).toEqual([200, { status: 'ready', journal: [warning.text] }]);
-  expect(await (await fetch(`${server.origin}/healthz`)).json()).toEqual({ status: 'alive' });
-  await server.close();
-});
-
 test('a call that cannot use the journal has it checked, and no other call', async () => {
   const checkJournal = vi.fn();
   const begin = async () => ({ kind: 'unwritable', reason: say`journal.db: ENOSPC` }) as const;
@@ -339,30 +295,6 @@ test('a call that cannot use the journal has it checked, and no other call', asy
   expect(checkJournal).toHaveBeenCalledOnce();
   await bad.close();
   await cloud.close();
-});
-
-describe('metrics', () => {
-  /** Opens connections, and waits until the expected number is left. */
-  const holdConnections = async (port: number, count: number, left: number) => {
-    const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1').on('error', () => undefined));
-    for (const socket of sockets) socket.resume();
-    await vi.waitFor(() => expect(sockets.filter(({ closed }) => !closed)).toHaveLength(left), 5000);
-    return sockets;
-  };
-
-  test('are served on so many connections and no more', async () => {
-    const server = await serveInProcess({ limits: { metricsConnections: 3 } });
-    const sockets = await holdConnections(server.metricsPort, 10, 3);
-    for (const socket of sockets) socket.destroy();
-    await vi.waitFor(async () => expect(await server.metrics()).toContain('cloudops_calls_total'));
-    await server.close();
-  });
-
-  test('are not kept from others by who connects and says nothing', async () => {
-    const server = await serveInProcess({ limits: { headersMs: 200 } });
-    await holdConnections(server.metricsPort, 10, 0);
-    await server.close();
-  });
 });
 
 /** A client that requests a change and can disconnect before the answer. */
@@ -485,19 +417,6 @@ test('on stopping, readiness falls, new calls are refused, and what runs comes t
   await expect(ready()).rejects.toThrow();
   await cloud.close();
 });
-
-test.each(['/healthz', '/readyz'])(
-  'while all connections are taken, the port of the metrics still answers %s',
-  async (path) => {
-    const server = await serveInProcess({ limits: { connections: 2 } });
-    const sockets = [connect(server.port, '127.0.0.1'), connect(server.port, '127.0.0.1')];
-    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-    await expect(fetch(`${server.origin}${path}`)).rejects.toThrow();
-    expect((await fetch(`http://127.0.0.1:${server.metricsPort}${path}`)).status).toBe(200);
-    for (const socket of sockets) socket.destroy();
-    await server.close();
-  },
-);
 
 test('requests at the same time are limited in total, also those that do not wait for the answer to the one before', async () => {
   let verify = (): void => undefined;

@@ -27,13 +27,6 @@ async function spansOfCall(parent: TraceParent, env: Record<string, string> = {}
   return { call, request };
 }
 
-test('from a client on the same machine, a call belongs to the span of its caller, sampled as it was', async () => {
-  const { call, request } = await spansOfCall({ traceparent: traceparent(true) });
-  expect(call).toMatchObject({ traceId, parentSpanId: spanId });
-  expect(request).toMatchObject({ traceId, parentSpanId: call?.spanId });
-  expect(await spansOfCall({ traceparent: traceparent(false) })).toEqual({ call: undefined, request: undefined });
-});
-
 test('a collector that does not take spans is logged with the reason', async () => {
   const reasonOf = async (answer: Parameters<typeof startServer>[0]) => {
     const collector = await startServer(answer);
@@ -60,21 +53,5 @@ test.each([true, false])(
     expect(call).toMatchObject({ traceId: expect.not.stringContaining(traceId), links: [{ traceId, spanId }] });
     expect(call?.parentSpanId ?? '').toBe('');
     expect(request).toMatchObject({ traceId: call?.traceId, parentSpanId: call?.spanId });
-  },
-);
-
-test('over HTTP, a caller cannot have a call sampled that our rule leaves out', async () => {
-  const { call } = await spansOfCall(
-    { traceparent: traceparent(true), linkOnly: true },
-    { OTEL_TRACES_SAMPLER: 'parentbased_always_off' },
-  );
-  expect(call).toBeUndefined();
-});
-
-test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${spanId}-01`])(
-  'over HTTP, a traceparent that is none is linked to nothing: %j',
-  async (wrong) => {
-    const { call } = await spansOfCall({ traceparent: wrong, linkOnly: true });
-    expect(call?.links ?? []).toEqual([]);
   },
 );

@@ -58,20 +58,6 @@ test('a rule that aborts unfinished uploads is taken, and read back', async () =
   expect((await get()).text).toContain(`<Status>Enabled</Status>${abort}</Rule>`);
 });
 
-test('a bucket without rules says so', async () => {
-  sandbox.storage.buckets.set('demo-bucket', { created: '2026-01-01T00:00:00.000Z' });
-  expect(await get()).toMatchObject({ status: 404, code: 'NoSuchLifecycleConfiguration' });
-});
-
-test('texts are kept as they were written, and what may be left out is', async () => {
-  const fields =
-    '<Filter/><Prefix> a &lt;b&gt; &#252;\n</Prefix><Status>Disabled</Status><Expiration><Days>3</Days></Expiration>';
-  expect(await put(document(rule(fields)))).toMatchObject({ status: 200 });
-  expect(sandbox.storage.buckets.get('demo-bucket')?.lifecycle).toEqual([
-    { id: '', prefix: ' a <b> ü\n', status: 'Disabled', days: 3 },
-  ]);
-});
-
 test.each([
   ['no rule', document(''), 'MalformedXML'],
   [
@@ -98,8 +84,4 @@ test.each([
 test('the header Content-MD5 is needed, and checked', async () => {
   expect(await put(document(rule()), {})).toMatchObject({ code: 'InvalidRequest' });
   expect(await put(document(rule()), { 'Content-MD5': md5('other') })).toMatchObject({ code: 'BadDigest' });
-});
-
-test('a bucket that does not exist has no rules', async () => {
-  expect(await put(document(rule()), undefined, 'none')).toMatchObject({ status: 404, code: 'NoSuchBucket' });
 });

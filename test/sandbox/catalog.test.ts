@@ -114,18 +114,6 @@ describe('provisioning', () => {
     });
   });
 
-  test('is done after the time to settle', async () => {
-    await provision('team', full);
-    const statuses = async () => {
-      const { body } = await group('team');
-      return [body.status, body.configuration.kube.adminCluster.status];
-    };
-    time += 20_000;
-    expect(await statuses()).toEqual(['provisioning', 'provisioning']);
-    time += 1;
-    expect(await statuses()).toEqual(['provisioned', 'running']);
-  });
-
   test.each([
     ['ResourceGroupName', 'team', { resourceNamePrefix: 'other' }],
     ['ResourceNamePrefix', 'other', { resourceNamePrefix: 'blue' }],
@@ -138,17 +126,6 @@ describe('provisioning', () => {
       body: { code: `Client.InvalidParameterDuplicate.${what}` },
     });
     expect(cloud.changes()).toBe(before);
-  });
-
-  test('lets another project have the cluster name, and two groups have none', async () => {
-    await provision('team', full);
-    const other = {
-      adminCluster: { name: 'blue-admin' },
-      externalCloudConfig: { serviceAccountKey: '{"project_id":"q"}' },
-    };
-    expect((await provision('other', other)).status).toBe(200);
-    expect((await provision('third')).status).toBe(200);
-    expect((await provision('fourth')).status).toBe(200);
   });
 });
 
@@ -201,27 +178,9 @@ test.each([
   expect(await send(method, path)).toMatchObject({ status: 404, body: { code: 'Client.URLNotFound' } });
 });
 
-test('a body that is no JSON object is refused', async () => {
-  expect(await provision('team', [])).toMatchObject({
-    status: 400,
-    body: { code: 'Client.InvalidParameterIllegalInput.Body' },
-  });
-});
-
 test('the reads are marked as invented', async () => {
   const all = await send('GET', '/v1/resource-groups');
   expect(all.headers['x-sandbox-invented']).toBe('read');
   expect(all.body.groups).toMatchObject([{ name: seededGroup.resourceGroupName, status: 'provisioned' }]);
   expect((await group('unknown')).body.code).toBe('Client.InvalidParameterNotFound.ResourceGroupName');
-});
-
-test('finds everything again when it is opened, the time to settle included', async () => {
-  await provision('team', full);
-  await upgrade(seededGroup.resourceGroupName, seededGroup.userCluster);
-  const before = await send('GET', '/v1/resource-groups');
-  cloud.reopen();
-  expect(await send('GET', '/v1/resource-groups')).toEqual(before);
-  expect((await upgrade('team', 'blue-admin')).status).toBe(409);
-  time += 20_001;
-  expect((await upgrade('team', 'blue-admin')).status).toBe(200);
 });

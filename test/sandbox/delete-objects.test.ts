@@ -48,12 +48,6 @@ test('deletes the objects of one bucket and names them, those that never existed
   expect(left('other')).toEqual(there);
 });
 
-test('names none if it is to be quiet', async () => {
-  expect(await send(deletion(object('a'), '<Quiet>true</Quiet>'))).toMatchObject({ status: 200, deleted: [] });
-  expect((await send(deletion(object('b/c'), '<Quiet>false</Quiet>'))).deleted).toEqual(['b/c']);
-  expect(left()).toEqual(there.slice(2));
-});
-
 test.each([
   ['names', ' &amp; &lt;d&gt;&quot;&apos;\u{1f600}&#9;'],
   ['decimals', '&#32;&#38; &#60;d>&#34;&#39;&#128512;&#x9;'],
@@ -61,12 +55,6 @@ test.each([
 ])('reads keys that are escaped with %s', async (_with, key) => {
   expect((await send(deletion(object(key)))).status).toBe(200);
   expect(left()).toEqual(['a', 'b/c', 'kept']);
-});
-
-test('takes 1,000 keys', async () => {
-  const keys = Array.from({ length: 999 }, (_, index) => `missing-${index}`);
-  expect((await send(deletion([...keys, 'a'].map((key) => object(key)).join('')))).deleted).toHaveLength(1000);
-  expect(left()).toEqual(there.slice(1));
 });
 
 describe('deletes nothing', () => {
@@ -94,10 +82,5 @@ describe('deletes nothing', () => {
   ])('%s', async (_what, headers, code) => {
     expect(await send(deletion(object('a')), headers)).toMatchObject({ status: 400, code });
     expect(left()).toEqual(there);
-  });
-
-  test('in a bucket that does not exist', async () => {
-    const body = deletion(object('a'));
-    expect(await send(body, md5(body), 'nowhere')).toMatchObject({ status: 404, code: 'NoSuchBucket' });
   });
 });

@@ -78,17 +78,3 @@ test.each([
   });
   expect(await instances()).toHaveLength(1);
 });
-
-test('other paths and bodies are refused', async () => {
-  expect((await send('POST', '/v1/instances', {})).body.code).toBe('Client.URLNotFound');
-  expect((await send('GET', '/v1/instances:restore', {})).body.code).toBe('Client.URLNotFound');
-  expect((await send('POST', '/v1/instances:restore', [])).body.code).toBe('Client.InvalidParameterIllegalInput.Body');
-});
-
-test('finds everything again when it is opened', async () => {
-  await restore({});
-  const before = await instances();
-  cloud.reopen();
-  expect(await instances()).toEqual(before);
-  expect((await restore({})).status).toBe(409);
-});

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { ServiceError } from '../../sandbox/http.js';
 import { provisionRules } from '../../sandbox/operations/provision-kube-resource-group.js';
 import { restoreRules } from '../../sandbox/operations/restore-instance.js';
-import { upgradeKubeVersion } from '../../sandbox/operations/upgrade-kube-version.js';
 import { readInput } from '../../sandbox/rules.js';
 import {
   accountingTypes,
@@ -20,7 +19,6 @@ import { withValue } from '../support/rules.js';
 /** The form of refusals. disagreement.test.ts compares the rules themselves with those of the tools. */
 
 const backupId = 'a'.repeat(32);
-const { rules: upgradeRules = z.never() } = upgradeKubeVersion;
 
 const refused = (rules: z.ZodType, body: object) => refusedText(rules, JSON.stringify(body));
 
@@ -45,22 +43,9 @@ test('a refusal names every field with its rule, and its code names the first', 
   expect(fieldsIn(message)).toEqual(['backupId', 'instanceId', 'diskSize', 'firewall']);
 });
 
-test('an element of a list is named by its number', () => {
-  const body = { adminCluster: { nodePools: [{ name: 'a' }, { name: 'A', nodeCount: -1 }] } };
-  const { code, message } = refused(provisionRules, body) ?? {};
-  expect(code).toBe('Client.InvalidParameterIllegalInput.AdminClusterNodePoolsName');
-  expect(fieldsIn(message)).toEqual(['adminCluster.nodePools[1].name', 'adminCluster.nodePools[1].nodeCount']);
-});
-
 test('no value is repeated: it may be secret', () => {
   const body = { externalCloudConfig: { serviceAccountKey: 'MARKER' }, resourceNamePrefix: 'MARKER!' };
   expect(refused(provisionRules, body)?.message).not.toContain('MARKER');
-});
-
-test('what the operation means nothing without is required, and nothing else', () => {
-  expect(fieldsIn(refused(restoreRules, {})?.message)).toEqual(['backupId', 'instanceId']);
-  expect(fieldsIn(refused(upgradeRules, {})?.message)).toEqual(['version']);
-  expect(refused(provisionRules, {})).toBeUndefined();
 });
 
 test.each(['__proto__', 'constructor', '', 'networkConfig.networkId', 'regions[]', '?', 'BackupId'])(
@@ -96,28 +81,5 @@ describe('the sandbox and the tools have read the same lists of values', () => {
     // The refusal lists what is allowed, with commas or bars between.
     const listed = refusal(path, 'no-such-value')?.message.match(/[a-z0-9]+(-[a-z0-9]+)+|(?<=")[a-z]+(?=")/g) ?? [];
     expect(listed.filter((word) => word !== 'no-such-value').sort()).toEqual([...values].sort());
-  });
-});
-
-describe('private LAN', () => {
-  const balancer = 'adminCluster.controlPlaneLoadBalancer';
-  const two = ['10.0.0.1', '10.0.0.2'];
-  const elb = { type: 'elastic-load-balancer', vip: '10.0.0.9', systemIpAddresses: two };
-  test.each<[string, boolean, object, string | undefined]>([
-    ['common network, nothing given', false, {}, undefined],
-    ['common network, a vip', false, { vip: '10.0.0.9' }, undefined],
-    ['common network, addresses', false, { systemIpAddresses: two }, 'must not be given when the common private'],
-    ['private, all given', true, elb, undefined],
-    ['private, no vip', true, { ...elb, vip: undefined }, 'vip: is required when a private LAN'],
-    ['private, no addresses', true, { ...elb, systemIpAddresses: undefined }, 'two distinct'],
-    ['private, one address', true, { ...elb, systemIpAddresses: ['10.0.0.1'] }, 'two distinct'],
-    ['private, the same twice', true, { ...elb, systemIpAddresses: ['::1', '0:0:0:0:0:0:0:1'] }, 'two distinct'],
-    ['private, three', true, { ...elb, systemIpAddresses: [...two, '10.0.0.3'] }, 'two distinct'],
-    ['private, no type', true, { vip: '10.0.0.9' }, undefined],
-  ])('%s', (_case, lan, given, message) => {
-    const body = withValue(lan ? { networkConfig: { networkId: 'net-1' } } : {}, balancer, given);
-    const problem = refused(provisionRules, body)?.message;
-    if (message === undefined) expect(problem).toBeUndefined();
-    else expect(problem).toContain(message);
   });
 });

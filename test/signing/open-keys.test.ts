@@ -117,20 +117,3 @@ describe('keys in files', () => {
     },
   );
 });
-
-test('a program is named by its setting, and its source by its words', async () => {
-  const { keys } = open({ kind: 'process', command: ['/nowhere/keys', 'a b'] });
-  expect(keys.id).toBe('process ["/nowhere/keys","a b"]');
-  await expect(keys.current()).rejects.toThrow('CLOUDOPS_CREDENTIAL_PROCESS cannot be started (ENOENT)');
-});
-
-test('a profile is read from the files that the usual variables name', async () => {
-  const path = join(folder, 'credentials');
-  writeFileSync(path, '[prod]\naws_access_key_id = AK\naws_secret_access_key = s\nregion = jp-west-1\n');
-  const env = { AWS_CONFIG_FILE: join(folder, 'none'), AWS_SHARED_CREDENTIALS_FILE: path };
-  const dependencies = { env, now: () => new Date(), log: () => undefined };
-  const { keys, profile } = openKeys({ kind: 'profile', name: 'prod' }, dependencies);
-  expect(keys.id).toBe('profile prod');
-  expect(await keys.current()).toEqual({ accessKeyId: 'AK', secretAccessKey: 's' });
-  expect(await profile?.()).toMatchObject({ region: 'jp-west-1' });
-});

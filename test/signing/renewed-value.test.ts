@@ -51,15 +51,6 @@ function setUp(initial: string | undefined = undefined, { whileRead = () => {}, 
   return { watched, write, remove: (path: string) => files.delete(path), pass, reads, logged, sleeps: () => sleeps };
 }
 
-test('files that do not change are read once', async () => {
-  const { watched, pass, reads } = setUp();
-  for (let call = 0; call < 5; call += 1) {
-    expect(await watched.current()).toBe('old/old');
-    pass(10_000);
-  }
-  expect(reads).toEqual(['old/old']);
-});
-
 test('files that change one after the other are read together, a second after the last of them', async () => {
   const { watched, write, pass, reads } = setUp('old/old');
   write('/id', 'new');
@@ -104,21 +95,6 @@ test('times of another clock do not keep files from being read', async () => {
   expect(await watched.current()).toBe('old/old');
   pass(1000);
   expect(await watched.current()).toBe('new/new');
-});
-
-test('without a value there is a reason, until the files make sense', async () => {
-  const { watched, write } = setUp();
-  write('/id', '');
-  await expect(watched.current()).rejects.toThrow('a file of keys is empty');
-  write('/id', 'id');
-  expect(await watched.current()).toBe('id/old');
-});
-
-test('many calls at once read once', async () => {
-  const { watched, reads } = setUp();
-  const values = await Promise.all(Array.from({ length: 16 }, () => watched.current()));
-  expect(new Set(values)).toEqual(new Set(['old/old']));
-  expect(reads).toHaveLength(1);
 });
 
 test('a file that was moved there is as new as that, whatever it says', async () => {
@@ -169,32 +145,7 @@ test('without a value, each call tries again, and the log says why', async () =>
   expect(await watched.current()).toBe('old/old');
 });
 
-test('files that say the same as before are no news', async () => {
-  const { watched, write, pass, reads, logged } = setUp('old/old');
-  await watched.current();
-  write('/id', 'old');
-  pass(1000);
-  expect(await watched.current()).toBe('old/old');
-  expect(reads).toHaveLength(2);
-  expect(logged).toEqual([]);
-});
-
 describe('a call whose keys were refused', () => {
-  test('does not wait for files that are still', async () => {
-    const { watched, sleeps } = setUp('old/old');
-    await watched.renewed((value) => value === 'old/old');
-    await watched.renewed((value) => value === 'old/old');
-    expect(sleeps()).toBe(0);
-  });
-
-  test('waits each time that they change', async () => {
-    const { watched, write } = setUp('old/old');
-    for (const text of ['one', 'two']) {
-      write('/id', text);
-      expect(await watched.renewed((value) => value === 'old/old')).toBe(`${text}/old`);
-    }
-  });
-
   test('reads files again that seem unchanged', async () => {
     const { watched, reads } = setUp();
     await watched.current();
@@ -207,144 +158,5 @@ describe('a call whose keys were refused', () => {
     write('/id', 'new');
     expect(await watched.renewed((value) => value === 'old/old')).toBeUndefined();
     expect(sleeps()).toBe(20);
-  });
-});
-
-describe('a value that expires', () => {
-  const start = Date.parse('2026-11-22T12:00:00Z');
-  const minute = 60_000;
-  type Answer = { readonly id: string; readonly expiresAt?: Date } | KeysUnavailable;
-  const until = (id: string, expiresAt: number): Answer => ({ id, expiresAt: new Date(expiresAt) });
-  const failed = new KeysUnavailable(words('no keys today'), words('Try again.'));
-
-  /** Each answer is that of one read; the last one is repeated. */
-  function setUpExpiring(...answers: readonly Answer[]) {
-    let time = start;
-    let reads = 0;
-    let held: Promise<void> | undefined;
-    const logged: unknown[] = [];
-    const value = createRenewedValue({
-      paths: [],
-      read: async () => {
-        const answer = answers[Math.min(reads, answers.length - 1)];
-        reads += 1;
-        await held;
-        if (answer === undefined || answer instanceof KeysUnavailable) throw answer;
-        return answer;
-      },
-      pauseMs: minute,
-      expiry: {
-        of: ({ expiresAt }) => expiresAt,
-        error: new KeysUnavailable(words('the keys have expired'), words('Sign in again.')),
-      },
-      describe: ({ id }) => ({ key: id }),
-      stat: () => Promise.reject(new Error('there are no files')),
-      now: () => new Date(time),
-      sleep: async () => undefined,
-      log: (level, event, fields) => logged.push([level, event, fields]),
-    });
-    return {
-      id: async () => (await value.current()).id,
-      renewed: async (refused: string) => (await value.renewed(({ id }) => id === refused))?.id,
-      logged,
-      reads: () => reads,
-      /** Lets reads go on until something is over. */
-      hold: (over: Promise<void>) => {
-        held = over;
-      },
-      pass: (milliseconds: number) => {
-        time += milliseconds;
-      },
-    };
-  }
-
-  test('is read once for many calls', async () => {
-    const { id, reads } = setUpExpiring(until('A', start + 60 * minute));
-    expect(new Set(await Promise.all(Array.from({ length: 16 }, id)))).toEqual(new Set(['A']));
-    expect(reads()).toBe(1);
-  });
-
-  test('is read again five minutes before that, and calls do not wait for it', async () => {
-    const { id, reads, pass } = setUpExpiring(until('A', start + 10 * minute), until('B', start + 60 * minute));
-    expect(await id()).toBe('A');
-    pass(5 * minute);
-    expect([await id(), reads()]).toEqual(['A', 1]);
-    pass(1);
-    expect([await id(), reads()]).toEqual(['A', 2]);
-    await expect.poll(id).toBe('B');
-  });
-
-  test.each<readonly [string, Answer, string]>([
-    ['fails', failed, 'no keys today'],
-    ['brings one that has expired', until('B', start), 'the keys have expired'],
-  ])('stays in use while reading %s, until it has expired', async (_what, answer, problem) => {
-    const { id, reads, pass } = setUpExpiring(until('A', start + 7 * minute), answer);
-    expect(await id()).toBe('A');
-    for (let minutes = 1; minutes < 7; minutes += 1) {
-      pass(minute);
-      for (let calls = 0; calls < 3; calls += 1) expect(await id()).toBe('A');
-    }
-    expect(reads()).toBeLessThanOrEqual(6);
-    pass(minute);
-    await expect(id()).rejects.toThrow(problem);
-  });
-
-  test('is awaited after that', async () => {
-    const { id, pass } = setUpExpiring(until('A', start + 2 * minute), until('B', start + 60 * minute));
-    expect(await id()).toBe('A');
-    pass(2 * minute);
-    expect(await id()).toBe('B');
-  });
-
-  test('is not read again before the pause is over, and the log has each failure', async () => {
-    const { id, reads, pass, logged } = setUpExpiring(failed, { id: 'A' });
-    await expect(id()).rejects.toThrow('no keys today');
-    pass(minute - 1);
-    await expect(id()).rejects.toThrow('no keys today');
-    expect(reads()).toBe(1);
-    expect(logged).toEqual([['error', 'keys', { problem: 'no keys today' }]]);
-    pass(1);
-    expect(await id()).toBe('A');
-    expect(logged[1]).toEqual(['info', 'keys', { key: 'A' }]);
-  });
-
-  test('is named as expired if it expires within the pause, whatever failed before', async () => {
-    const { id, pass } = setUpExpiring(failed, until('A', start + minute + 1000));
-    await expect(id()).rejects.toThrow('no keys today');
-    pass(minute);
-    expect(await id()).toBe('A');
-    pass(1000);
-    await expect(id()).rejects.toThrow('the keys have expired');
-  });
-
-  test('is not read twice at the same time, however long that takes', async () => {
-    const { id, reads, pass, hold } = setUpExpiring({ id: 'A' });
-    let resolve = () => {};
-    hold(
-      new Promise((done) => {
-        resolve = done;
-      }),
-    );
-    const first = id();
-    pass(2 * minute);
-    const second = id();
-    resolve();
-    expect([await first, await second, reads()]).toEqual(['A', 'A', 1]);
-  });
-
-  test('is kept without an expiry until it is refused', async () => {
-    const { id, renewed, reads, pass } = setUpExpiring({ id: 'A' }, { id: 'B' });
-    expect(await id()).toBe('A');
-    pass(24 * 60 * minute);
-    expect([await id(), reads()]).toEqual(['A', 1]);
-    expect(await renewed('A')).toBe('B');
-    // A call that was refused with the old value meanwhile gets the new one without another read.
-    expect([await renewed('A'), reads()]).toEqual(['B', 2]);
-    expect(await renewed('B')).toBeUndefined();
-  });
-
-  test('that nobody has asked for yet is read after a refusal, if possible', async () => {
-    expect(await setUpExpiring({ id: 'A' }).renewed('R')).toBe('A');
-    expect(await setUpExpiring(failed).renewed('R')).toBeUndefined();
   });
 });

@@ -37,19 +37,6 @@ test('may print 64 KiB, complain without end, and finds nothing to read', async 
   });
 });
 
-test('ends with this process, which forgets it afterwards', async () => {
-  const before = process.listenerCount('exit');
-  const result = runProgram(node('0'), { env: {}, stop: signal });
-  expect(process.listenerCount('exit')).toBe(before + 1);
-  await result;
-  expect(process.listenerCount('exit')).toBe(before);
-});
-
-test('is killed when it hangs', async () => {
-  const result = await runProgram(node('setInterval(() => {}, 1000)'), { env: {}, stop: signal }, 300);
-  expect(result).toEqual({ kind: 'failed', problem: 'did not end within 0.3 seconds' });
-});
-
 describe('is killed with all that it started', () => {
   let folder: string;
   beforeEach(() => {

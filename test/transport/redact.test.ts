@@ -40,10 +40,6 @@ describe.each(Object.entries(encodings))('a secret %s', (_name, encode) => {
   });
 });
 
-test('a secret without its beginning is found', () => {
-  expect(createRedactor([secret]).finds(`…${secret.slice(9)}`)).toBe(true);
-});
-
 const blocks: readonly (readonly [string, string])[] = [
   ['a whole block', pem],
   ['only its beginning', pem.slice(0, 40)],
@@ -157,25 +153,6 @@ test('a text that ends in the middle of an escape hides nothing in the next one'
 test('a secret that ends with a backslash is removed, whatever text comes next', () => {
   const data = ['pass-wor\\', 'x'];
   expect(createRedactor(['pass-wor\\']).clean(data)).toEqual(['[removed: it held a secret]', 'x']);
-});
-
-test('a signature is 64 hexadecimal digits, and less is none', () => {
-  const { finds } = createRedactor([]);
-  expect(finds(`signature=${'0af9'.repeat(16)}`)).toBe(true);
-  expect(finds(`signature=${'0af9'.repeat(16).slice(1)}`)).toBe(false);
-});
-
-test('a secret of 8 to 15 characters is found whole', () => {
-  const { finds } = createRedactor(['pass-w/rd']);
-  expect(finds('it is pass-w/rd')).toBe(true);
-  expect(finds('it is pass-w/r')).toBe(false);
-});
-
-test('each of several secrets is removed', () => {
-  const redactor = createRedactor([secret, 'another/secret+of16']);
-  const { a, ...rest } = redactor.clean({ a: 'another/secret+of16', b: 'harmless', c: null });
-  expect(a).toMatch(/^\[removed/);
-  expect(rest).toEqual({ b: 'harmless', c: null });
 });
 
 test('every text that holds a secret is replaced, deep inside and in names, and nothing else', () => {

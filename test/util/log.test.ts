@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { crashFacts, createLog, type LogLevel, ShownError, shownReason } from '../../src/util/log.js';
 import { say } from '../../src/util/safe-text.js';
@@ -18,27 +17,6 @@ test('an event is one line of JSON with its time, level and fields', () => {
     '{"time":"1970-01-01T00:00:00.000Z","level":"info","event":"call","tool":"list_parts"}\n',
   ]);
   expect(written({}, 'warn')).toEqual([]);
-});
-
-test.each([
-  ['a line break', 'a\nb', 'a\\nb'],
-  ['C1 controls, which terminals obey', 'a\u009b31mb', 'a\\u009b31mb'],
-  ['a change of the reading order', 'a\u202eb', 'a\\u202eb'],
-  ['an invisible character', 'a\u200bb', 'a\\u200bb'],
-  ['an invisible character beyond 16 bits', 'a\u{e0041}b', 'a\\udb40\\udc41b'],
-  ['letters of any script', '名前 é 😀', '名前 é 😀'],
-])('%s in a name', (_what, caller, shown) => {
-  expect(written({ caller })[0]).toContain(`"caller":"${shown}"`);
-});
-
-test('whatever a text holds, the line is JSON that holds the same text', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 50 }), (caller) => {
-      const [line = ''] = written({ caller });
-      expect(JSON.parse(line).caller).toBe(caller);
-      expect(line.slice(0, -1)).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
-    }),
-  );
 });
 
 test('a text without end is cut', () => {

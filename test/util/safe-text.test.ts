@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import {
   argument,
   counted,
-  defined,
   detail,
   exact,
   fitted,
@@ -12,13 +11,11 @@ import {
   join,
   linesOf,
   listed,
-  namesOf,
   own,
   piecesOf,
   quoted,
   type SafeText,
   say,
-  sentence,
   shortNames,
   textFor,
   time,
@@ -59,18 +56,8 @@ test.each([
   expect(say`${own(name)}`.text).toBe(shown);
 });
 
-test('names are shown one by one', () => {
-  expect(say`${namesOf(['READ_ONLY', 'a b'])}; ${namesOf(['accounts', 'prod'], '.')}`.text).toBe(
-    'READ_ONLY, "a b"; accounts.prod',
-  );
-});
-
 test('a value to be copied is shown as it is, but for what is invisible', () => {
   expect(say`${exact('https://example.com/?a="b"\u202e\n')}`.text).toBe('https://example.com/?a="b"\\u202e\\n');
-});
-
-test('the words of a definition have nothing invisible in them', () => {
-  expect(say`${defined('that\u202e it exists')}`.text).toBe('that\\u202e it exists');
 });
 
 describe('a headline', () => {
@@ -81,11 +68,6 @@ describe('a headline', () => {
   ])('has at most 32 characters of a name: %s', (name, shown) => {
     expect(shortNames(say`Set up ${name} here`).text).toBe(`Set up "${shown}" here`);
   });
-});
-
-test('texts are joined, and begin with a capital', () => {
-  expect(join([say`a`, say`b`], '; ').text).toBe('a; b');
-  expect(sentence(say`parts ${1}`).text).toBe('Parts 1');
 });
 
 describe('a text that has to be short', () => {
@@ -120,10 +102,6 @@ describe('a text for several readers', () => {
     ['operator', 'Look in the log of this machine.'],
   ] as const)('reads for the %s: %s', (reader, words) => {
     expect(textFor(reader, text).text).toBe(words);
-  });
-
-  test('is for the agent unless a reader is named', () => {
-    expect(JSON.stringify({ text })).toBe(JSON.stringify({ text: textFor('agent', text).text }));
   });
 
   test('has times as numbers in its pieces, and nothing else becomes a time', () => {
