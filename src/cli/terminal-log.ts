@@ -21,7 +21,7 @@ export function commandLog(config: Pick<Config, 'origins' | 'values'>, { now, st
   };
 }
 
-const hasLevel = ({ origins }: Pick<Config, 'origins'>) => origins.some(({ name }) => name === 'CLOUDOPS_LOG_LEVEL');
+const hasLevel = ({ origins }: Pick<Config, 'origins'>) => origins.some(({ setting }) => setting === 'LOG_LEVEL');
 
 const logForPeople =
   (stderr: Terminal['stderr']): Log =>

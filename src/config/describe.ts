@@ -43,11 +43,9 @@ function settingRow(setting: Setting, origins: Config['origins']): readonly stri
   const row = settings[setting];
   const help = helpOf(row);
   const name = variableName(setting);
-  const direct = origins.find((origin) => origin.name === name);
-  if (direct !== undefined) return [name, direct.shown, 'environment', help];
-  const file = origins.find((origin) => origin.name === `${name}_FILE`);
-  if (file !== undefined) return [name, `read from ${quote(file.shown)}`, 'environment', help];
-  return [name, String(row.default ?? 'not set'), 'default', help];
+  const origin = origins.find((each) => each.setting === setting);
+  if (origin === undefined) return [name, String(row.default ?? 'not set'), 'default', help];
+  return [name, origin.isFile ? `read from ${quote(origin.shown)}` : origin.shown, 'environment', help];
 }
 
 function accountsTable({ all, byDefault }: AccountsConfig, names: readonly string[]): string {

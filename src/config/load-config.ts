@@ -18,7 +18,7 @@ import { asksForTraces, defaultJournal, readProxies } from './environment.js';
 import { isKeySetting } from './key-settings.js';
 import { addedServices, allOperations, noOwnOperations } from './own-operations.js';
 import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
-import { endpointSettings, isSetting, prefix, safeVariableName } from './settings.js';
+import { endpointSettings, prefix, type Setting, safeVariableName } from './settings.js';
 import { type ConfigSources, type GatheredSettings, gatherSettings, type Report, readSettingFile } from './sources.js';
 
 export type Config = ReturnType<typeof configOf>;
@@ -135,13 +135,8 @@ function reportDecisions(values: SettingValues, { all }: AccountsConfig, report:
 
 /** Settings that the sandbox replaces. Users may have forgotten that CLOUDOPS_SANDBOX is set. */
 export const hiddenBySandbox = ({ values, origins }: Pick<Config, 'values' | 'origins'>): readonly SafeText[] =>
-  values.SANDBOX ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
+  values.SANDBOX ? origins.filter(({ setting }) => isReplaced(setting)).map(({ name }) => own(name)) : [];
 
-/** Any variable outside the table of settings is an endpoint that operation files add. */
-function isKeyOrEndpoint(variable: string): boolean {
-  const name = variable.slice(prefix.length).replace(/_FILE$/, '');
-  const isEndpoint = endpointSettings.some((setting) => setting === name);
-  // In names such as ACCOUNTS_FILE, `_FILE` is a part of the setting itself.
-  const isInTable = isSetting(name) || isSetting(`${name}_FILE`);
-  return isEndpoint || isKeySetting(name) || !isInTable;
-}
+/** A variable without a setting is an endpoint that operation files add. */
+const isReplaced = (setting: Setting | undefined) =>
+  setting === undefined || isKeySetting(setting) || endpointSettings.some((endpoint) => endpoint === setting);

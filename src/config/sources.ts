@@ -26,7 +26,8 @@ export interface GatheredSettings {
 }
 
 /** A setting that the user has given, for people to read. */
-interface GivenSetting {
+interface GivenSetting extends Pick<Input, 'setting' | 'isFile'> {
+  /** The variable. */
   readonly name: string;
   /** The value that `client-config` copies. Never a secret, and no password of a database. */
   readonly value: string;
@@ -101,7 +102,8 @@ function originOf({ name, setting, isFile, isSecret }: Input, text: string, env:
   const openValue = isDatabase ? place.name : given;
   const value = isSecret ? hiddenValue : openValue;
   const shown = kind === 'command' ? programIn(text) : value;
-  return { text: given, origin: { name: variableName(name), value, shown, secret: isDatabase || isSecret, isPath } };
+  const origin = { name: variableName(name), setting, isFile, value, shown, secret: isDatabase || isSecret, isPath };
+  return { text: given, origin };
 }
 
 const hiddenValue = 'set, not shown';

@@ -18,7 +18,7 @@ function loaded(env: Record<string, string>) {
 
 test('comes from the environment', () => {
   const url = 'https://a.example.com';
-  expect(loaded({ [variable]: ` ${url} ` })).toEqual({
+  expect(loaded({ [variable]: ` ${url} ` })).toMatchObject({
     endpoint: url,
     origins: [{ name: variable, value: url, shown: url, secret: false, isPath: false }],
   });
