@@ -1,19 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type Cloud,
-  endpointSetting,
-  missingSettings,
-  refusalAfter,
-  regionSourceOf,
-  resolveEndpoint,
-  wireRequest,
-} from '../../src/calls/endpoint.js';
+import { type Cloud, missingSettings, resolveEndpoint, wireRequest } from '../../src/calls/endpoint.js';
 import { Refusal } from '../../src/calls/refusal.js';
-import { fixedKeys, KeysUnavailable } from '../../src/signing/keys.js';
+import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile, s3Profile, storageProfile } from '../../src/signing/signature-variants.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { json } from '../../src/tools/request-body.js';
-import { words } from '../../src/util/safe-text.js';
 import { never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 
@@ -136,47 +127,9 @@ describe('an endpoint', () => {
       }),
     );
   });
-
-  test('of another API may be missing', () => {
-    expect(missingSettings({ ...cloud, endpoints: { ...cloud.endpoints, storage: undefined } }, 'devops')).toEqual([]);
-  });
-});
-
-test.each([
-  ['given', 'jp-east-1', true],
-  ['configured', undefined, true],
-  ['default', undefined, false],
-] as const)('a region is %s', (source, given, regionIsConfigured) => {
-  expect(regionSourceOf({ ...cloud, regionIsConfigured }, given)).toBe(source);
-});
-
-test.each([
-  ['storage', 'STORAGE_URL'],
-  ['devops', 'DEVOPS_URL'],
-  ['billing', 'ENDPOINT_BILLING_URL'],
-  ['object-lock-audit', 'ENDPOINT_OBJECT_LOCK_AUDIT_URL'],
-])('the endpoint of %s is set by %s', (service, setting) => {
-  expect(endpointSetting(service)).toBe(setting);
 });
 
 const devops = resolveEndpoint(cloud, { service: 'devops' });
-const plain = { method: 'GET', path: '/p', query: {}, target: '/p', headers: {} };
-
-test.each([
-  ['no content', { path: '/p' }, plain],
-  [
-    'a query',
-    { path: '/p', query: { a: 'b c', d: true } } as const,
-    { query: { a: 'b c', d: true }, target: '/p?a=b%20c&d' },
-  ],
-  [
-    'content',
-    { path: '/p', body: json({ a: 1 }) },
-    { headers: { 'content-type': 'application/json' }, body: '{"a":1}', content: json({ a: 1 }) },
-  ],
-] as const)('a request with %s is sent with that', (_what, request, sent) => {
-  expect(wireRequest(listParts, request, devops)).toStrictEqual({ ...plain, ...sent });
-});
 
 test.each([
   ['JSON takes any', { body: json({ a: '\u0001' }) }, undefined],
@@ -189,20 +142,6 @@ test.each([
     expect(encode).toThrow(
       expect.objectContaining({ code: 'InvalidArguments', problems: [expect.stringMatching(problem)] }),
     );
-});
-
-const noKeys = new KeysUnavailable(words('the file of keys is gone'), words('Correct the path.'));
-test.each([
-  ['an error about keys', noKeys, true],
-  ['one that it caused', new Error('not sent', { cause: noKeys }), true],
-  ['one further behind', new Error('x', { cause: new Error('y', { cause: noKeys }) }), true],
-  ['another error', new Error('x'), false],
-  ['another error with a cause', new Error('x', { cause: 'y' }), false],
-  ['what is no error', { cause: noKeys }, false],
-])('whether a call failed for want of keys: %s', (_what, error, isAboutKeys) => {
-  expect(refusalAfter(error)).toEqual(
-    isAboutKeys ? new Refusal('KeysUnavailable', [words('the file of keys is gone')]) : undefined,
-  );
 });
 
 /** An endpoint with a path is one of several behind one address. No object key leads out of it. */

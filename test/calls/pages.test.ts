@@ -41,16 +41,6 @@ async function read(
 
 const counted = (partCount: number) => ({ ok: true, structured: { answer: { partCount } } });
 
-test('pages are followed by their markers', async () => {
-  const { result, markers } = await read([
-    { parts: [1, 2], truncated: true, next: 2 },
-    { parts: [3, 7], truncated: true, next: 7 },
-    { parts: [9] },
-  ]);
-  expect(result).toMatchObject(counted(5));
-  expect(markers).toEqual(['-', '2', '7']);
-});
-
 describe('a call that picks fields', () => {
   const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
@@ -75,25 +65,7 @@ describe('a call that picks fields', () => {
   });
 });
 
-test.each([0, 2])('a marker of %i on a page that is not truncated is not followed (Ceph, Swift)', async (next) => {
-  const { result, markers } = await read([{ parts: [1, 2], truncated: false, next }]);
-  expect(result).toMatchObject(counted(2));
-  expect(markers).toHaveLength(1);
-});
-
-test('a truncated page without a marker goes on from its last part', async () => {
-  const { result, markers } = await read([{ parts: [1, 5], truncated: true }, { parts: [6] }]);
-  expect(result).toMatchObject(counted(3));
-  expect(markers).toEqual(['-', '5']);
-});
-
-test('a page without parts whose marker moves on is followed', async () => {
-  const { result, markers } = await read([{ truncated: true, next: 5 }, { parts: [6] }]);
-  expect(result).toMatchObject(counted(1));
-  expect(markers).toEqual(['-', '5']);
-});
-
-describe('entries that were read already are dropped', () => {
+describe('pages are followed, and entries that were read already are dropped', () => {
   const rows: readonly [string, readonly FakePage[], number, readonly string[]][] = [
     [
       'a marker that is ignored, so that the list begins again',
@@ -108,6 +80,9 @@ describe('entries that were read already are dropped', () => {
       ['-', '5', '6'],
     ],
     ['a part that is listed twice on a page', [{ parts: [1, 2, 2] }], 2, ['-']],
+    ['a marker of the last page', [{ parts: [1, 2], next: 2 }], 2, ['-']],
+    ['no marker, so that the last part leads on', [{ parts: [1, 5], truncated: true }, { parts: [6] }], 3, ['-', '5']],
+    ['a page without parts whose marker moves on', [{ truncated: true, next: 5 }, { parts: [6] }], 1, ['-', '5']],
     [
       'a marker of 0, which leads on from the last part',
       [
@@ -187,11 +162,6 @@ test.each([
   const parts = numbers.map((partNumber) => expect.objectContaining({ partNumber }));
   expect(result).toMatchObject({ ok: true, structured: { answer: { parts } } });
   expect(text).toContain(more);
-});
-
-test('a page size is always asked for', async () => {
-  await read([{ parts: [1] }]);
-  expect(server?.requests[0]?.url).toContain('max-parts=1000');
 });
 
 test('a list that is too large to read says so, and does not speak of a sign-in page', async () => {
@@ -283,10 +253,4 @@ test('what does not fit into the bytes of one call is left out: the answer is of
   expect(result.text).toContain('call again with view "parts" and partNumberMarker 5.');
   expect(result.text).toContain('warning: Only the first 5 pages with 5 entries were read, as much as one call reads.');
   expect(result.text).not.toContain('percent');
-});
-
-test('each page that another page follows is reported as it is read', async () => {
-  const seen: number[] = [];
-  await read([{ parts: [1], truncated: true, next: 1 }, { parts: [2] }], never, (pages) => seen.push(pages));
-  expect(seen).toEqual([1]);
 });

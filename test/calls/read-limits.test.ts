@@ -38,27 +38,6 @@ test('all calls have no more bytes than all may, until calls end', () => {
   expect(start().admit(16)).toBe(true);
 });
 
-test('all calls have no more values than all may, until calls end', () => {
-  const start = createReadCounts(limits);
-  const [first, second] = [start(), start()];
-  expect([first.admit(4, 30), second.admit(4, 20), second.admit(0, 1), second.exceeded]).toEqual([
-    true,
-    true,
-    false,
-    'others',
-  ]);
-  first[Symbol.dispose]();
-  expect(start().admit(3, 30)).toBe(true);
-});
-
-test('a refused call gives back what it had', () => {
-  const start = createReadCounts(limits);
-  const [first, second] = [start(), start()];
-  expect([first.admit(16), second.admit(4, 20), second.admit(1)]).toEqual([true, true, false]);
-  second[Symbol.dispose]();
-  expect(start().admit(4, 20)).toBe(true);
-});
-
 test('a usual call reads whatever the others hold', () => {
   const start = createReadCounts(limits);
   const full = Array.from({ length: 5 }, start);

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { isRefusal, Refusal, type RefusalCode, refusalFailure, tooLargeToShow } from '../../src/calls/refusal.js';
+import { expect, test } from 'vitest';
+import { Refusal, type RefusalCode, refusalFailure, tooLargeToShow } from '../../src/calls/refusal.js';
 import { say, textFor } from '../../src/util/safe-text.js';
 
 /** A refusal as the failure that its caller gets. `who-acts.test.ts` has what is the same for all codes. */
@@ -39,16 +39,4 @@ test('a change that is too large to show has to be split, unless the operation s
   const step = (ifTooLarge?: string) => failureOf(tooLargeToShow({ change: ifTooLarge ? { ifTooLarge } : {} })).next;
   expect(step()).toEqual({ who: 'agent', action: 'call', text: say`Split it into smaller changes.` });
   expect(step('Send fewer rules.').text.text).toBe('Send fewer rules.');
-});
-
-describe('a code', () => {
-  test.each(['InternalError', 'SenderUnavailable', 'Http403', 'ResponseTimeout', 'toString', ''])(
-    'of a fault of this server, or of something else, is none of a refusal: %j',
-    (code) => {
-      expect(isRefusal(code)).toBe(false);
-    },
-  );
-  test('of a refusal is', () => {
-    expect(isRefusal('Declined')).toBe(true);
-  });
 });

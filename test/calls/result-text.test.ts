@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { attemptsText, render } from '../../src/calls/result-text.js';
+import { render } from '../../src/calls/result-text.js';
 
 const wide = (row: number) => Object.fromEntries(Array.from({ length: 16 }, (_, column) => [`c${row}-${column}`, 1]));
 
@@ -31,32 +31,4 @@ test('records with different fields make no table, which would be mostly empty',
   const lines = render({ rows: [wide(1), wide(2)] });
   expect(lines[0]).toBe('rows[0]:');
   expect(lines).toHaveLength(2 + 32);
-});
-
-const attempt = (result: string, waitedMs?: number) => ({ result, ...(waitedMs !== undefined && { waitedMs }) });
-
-test.each([
-  ['nothing', [], undefined],
-  [
-    'refusals before a success',
-    [attempt('429', 1000), attempt('429', 2000), attempt('200')],
-    '429 (waited 1000 ms), 429 (waited 2000 ms), 200',
-  ],
-  [
-    'failures of several kinds',
-    [attempt('ConnectionLost', 10), attempt('500', 20), attempt('403', 0), attempt('503')],
-    'ConnectionLost (waited 10 ms), 500 (waited 20 ms), 403 (waited 0 ms), 503',
-  ],
-  [
-    'an answer that is cut off',
-    [attempt('200 then BodyTimeout', 10), attempt('200')],
-    '"200 then BodyTimeout" (waited 10 ms), 200',
-  ],
-  [
-    'many',
-    Array.from({ length: 12 }, () => attempt('500')),
-    '500, 500, 500, 500, 500, 500, 500, 500, 500, 500, and 2 more',
-  ],
-])('attempts are told in words: %s', (_what, attempts, text) => {
-  expect(attemptsText(attempts)?.text).toBe(text);
 });

@@ -2,9 +2,8 @@ import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import type { Policy } from '../../src/calls/policy.js';
 import { defaultReadLimits } from '../../src/calls/read-limits.js';
-import type { Operation, Page } from '../../src/tools/define-operation.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
-import { next } from '../../src/tools/next.js';
 import { parseBody } from '../../src/transport/parse-body.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { say } from '../../src/util/safe-text.js';
@@ -102,34 +101,6 @@ test('a page that is no answer of the API ends the reading', async () => {
   expect(requests).toHaveLength(1);
 });
 
-test('what to do next is said where the operation knows it', async () => {
-  const { next: _, followUpRead: _followUp, ...rest } = listParts;
-  const look = next('user', 'check', 'Look again.');
-  const nextOf = (operation: Operation) => read([page({})], operation);
-  expect(await nextOf({ ...rest, next: () => look })).toMatchObject({ structured: { next: look } });
-  const result = await nextOf(rest);
-  expect(successOf(result)).not.toHaveProperty('next');
-});
-
-test('each page has the time of the service, where it says one, and of this machine', async () => {
-  const { pages, followUpRead: _followUp, ...rest } = listParts;
-  const times: unknown[] = [];
-  const add = (state: unknown, one: Page<object>) => {
-    times.push(one);
-    return one.number === 1 ? { kind: 'next', state, after: { marker: '1' } } : { kind: 'end', state };
-  };
-  const operation = { ...rest, pages: { ...pages, add }, summarize: () => say`` } as Operation;
-  const record = expect.any(Object);
-  const receivedAt = expect.stringMatching(/^\d{4}-.*Z$/);
-  const body = { kind: 'xml', value: { ListPartsResult: { IsTruncated: 'true', NextPartNumberMarker: '1' } } } as const;
-  const dated = answeredBy(200, body, 1, { date: 'Fri, 20 Nov 2026 12:00:00 GMT' });
-  successOf(await read([dated, page({})], operation));
-  expect(times).toEqual([
-    { record, number: 1, receivedAt, answeredAt: '2026-11-20T12:00:00.000Z' },
-    { record, number: 2, receivedAt },
-  ]);
-});
-
 describe('pages', () => {
   /** An operation that goes wherever its pages send it, and keeps their number. */
   const { pages, followUpRead: _followUp, ...rest } = listParts;
@@ -150,11 +121,6 @@ describe('pages', () => {
     return operation.pages;
   };
   const replies = (count: number) => Array.from({ length: count }, () => page({}));
-
-  test('go on from where the one before says, which is no argument', async () => {
-    const { requests } = await read(replies(3), following(String));
-    expect(requests.slice(0, 3).map(({ query }) => query)).toEqual([{}, { token: '1' }, { token: '2' }]);
-  });
 
   test.each([
     ['the page itself', () => 'same', 2, 'page 2 leads back'],
@@ -193,11 +159,6 @@ describe('pages', () => {
     expect(warnings).toEqual([
       expect.stringMatching(`^Only the first ${count} pages with ${sum} entries were read, as much as one call reads.`),
     ]);
-  });
-
-  test('that are the whole list say nothing of a rest', async () => {
-    const { warnings } = successOf(await read([page({ parts: [part(1)], next: 1 }), page({ parts: [part(2)] })]));
-    expect(warnings).toEqual([]);
   });
 });
 
@@ -247,14 +208,6 @@ test('a text is read however many commas it has', async () => {
   const extract = (text: unknown) => ({ partCount: String(text).length });
   const operation = { ...rest, answer: 'text', extract, summarize: () => say`Read.` } as Operation;
   expect(successOf(await call(operation, args, { signal: never })).answer).toEqual({ partCount: csv.length });
-});
-
-test('an operation without pages is read with one request', async () => {
-  const { pages: _, followUpRead: _followUp, ...rest } = listParts;
-  const single = { ...rest, extract: () => ({ partCount: 3 }), summarize: () => say`Read.` } as Operation;
-  const { seen, requests, ...result } = await read([page({})], single);
-  expect(result).toMatchObject({ ok: true, structured: { summary: 'Read.', answer: { partCount: 3 } } });
-  expect([seen, requests.length]).toEqual([[], 1]);
 });
 
 test.each([

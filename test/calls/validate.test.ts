@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { fingerprint } from '../../src/calls/hide-secrets.js';
 import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
@@ -10,11 +10,8 @@ import type { Actor } from '../../src/tools/next.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { consentArguments } from '../../src/tools/schema/fields.js';
-import { didYouMean } from '../../src/util/did-you-mean.js';
 import { hiddenInAnswer, quote, removedFromAnswer, secretNamed } from '../../src/util/quote.js';
 import { problems } from '../support/rules.js';
-
-vi.mock('../../src/util/did-you-mean.js', { spy: true });
 
 test('a value outside a long list is answered with the nearest ones', () => {
   const args = { resourceGroupName: 'g', adminCluster: { controlPlane: { instanceType: 'h2-large20' } } };
@@ -108,21 +105,6 @@ describe('a great many wrong arguments cost little and are told in few lines', (
     const expected = ['arguments: must not hold more than 5000 values'];
     expect(problems(listParts, { ...args, ...many(90_000, value) })).toEqual(expected);
     expect(problems(listParts, { ...args, object: Array.from({ length: 90_000 }, () => value) })).toEqual(expected);
-  });
-
-  test('suggestions are made for those that are told only, also where their names begin alike', () => {
-    vi.mocked(didYouMean).mockClear();
-    problems(listParts, { ...args, ...many(4_900, 1, (index) => 'x'.repeat(100) + index) });
-    expect(didYouMean).toHaveBeenCalledTimes(20);
-  });
-
-  test('suggestions are made for those that are told only, also if the elements of a list have 20 each', () => {
-    vi.mocked(didYouMean).mockClear();
-    const nodePools = Array.from({ length: 220 }, () => many(20));
-    const lines = problems(provisionKubeResourceGroup, { resourceGroupName: 'g', adminCluster: { nodePools } });
-    expect(lines).toHaveLength(21);
-    expect(lines.at(-1)).toBe('4380 more problems');
-    expect(didYouMean).toHaveBeenCalledTimes(20);
   });
 });
 

@@ -1,7 +1,3 @@
-import { getEventListeners } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { unlessStopped } from '../../src/calls/context.js';
 
@@ -31,19 +27,3 @@ test.each([undefined, new AbortController().signal])(
     expect(await unlessStopped(stop, async (over) => over.aborted, call.signal)).toBe(true);
   },
 );
-
-test('work at the same time leaves no listener, also if garbage was collected meanwhile', async () => {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage: () => void = runInNewContext('gc');
-  const [stop, call] = [new AbortController().signal, new AbortController().signal];
-  const ends: (() => void)[] = [];
-  const works = Array.from({ length: 5 }, () =>
-    unlessStopped(stop, () => new Promise<void>((resolve) => ends.push(resolve)), call),
-  );
-  // Weak references are kept until the present turn of the event loop is over.
-  await nextTurn();
-  collectGarbage();
-  for (const end of ends) end();
-  await Promise.all(works);
-  expect([...getEventListeners(stop, 'abort'), ...getEventListeners(call, 'abort')]).toEqual([]);
-});

@@ -2,7 +2,6 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { countTokens } from 'gpt-tokenizer';
 import { afterEach, expect, test } from 'vitest';
-import * as z from 'zod';
 import type { Account, Accounts } from '../../src/calls/account.js';
 import { createToolCatalog, type Offer } from '../../src/mcp/tool-catalog.js';
 import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
@@ -122,33 +121,6 @@ test('a caller sees its own accounts and no trace of others', async () => {
   const none = await connect(of([prod, staging]), { name: 'a', scopes: ['cloudops:read', 'cloudops:write'] });
   expect(none.tools).toEqual([]);
   expect(none.instructions).toContain('Your token names no account');
-});
-
-/**
- * What an agent does that goes by the list of tools and the user's words alone: it names the account that they name or describe. Where
- * they do neither, it leaves the account out if it may, and asks if it must not.
- */
-function choice(tools: Awaited<ReturnType<typeof connect>>['tools'], words: string): string | undefined {
-  const { account, required = [] } = argumentOf(tools, 'restore_instance');
-  const { enum: names, description } = z.object({ enum: z.array(z.string()), description: z.string() }).parse(account);
-  const meant = names.filter((name) => {
-    const [, about = name] = new RegExp(`\\b${name}: ([^;.,]*)`).exec(description) ?? [];
-    return [name, about].some((one) => words.includes(one));
-  });
-  if (meant.length === 1) return meant[0];
-  return required.includes('account') ? 'ask the user' : undefined;
-}
-
-test.each([
-  ['restore it in staging', undefined, 'staging'],
-  ['restore it for the live customers', undefined, 'prod'],
-  ['restore it', undefined, 'ask the user'],
-  ['bring what we have in staging to prod', undefined, 'ask the user'],
-  ['restore it', 'staging', undefined],
-  ['restore it in prod', 'staging', 'prod'],
-  ['restore it in staging', 'prod', 'staging'],
-])('an agent that is told "%s", where the default is %s, gives %s', async (words, byDefault, account) => {
-  expect(choice((await connect(of([prod, staging], byDefault))).tools, words)).toBe(account);
 });
 
 test('all that an agent reads about accounts', async () => {

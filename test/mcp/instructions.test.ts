@@ -1,12 +1,7 @@
 import { expect, test } from 'vitest';
-import { consentModes } from '../../src/calls/account.js';
-import { mayConfirm } from '../../src/changes/required-consent.js';
 import { instructionsFor } from '../../src/mcp/instructions.js';
-import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
 import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
-import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { accountsWith } from '../support/caller.js';
 
 /** What the server's instructions say about changes that its own tools do not have. */
 
@@ -16,11 +11,6 @@ const changeWith = (change: Partial<ChangeTexts>, more: Partial<Operation> = {})
   if (operation.change === undefined) throw new Error('it is no change');
   return { ...operation, ...more, change: { ...operation.change, ...change } };
 };
-
-test.each([true, false])('a change costs money only if it does: %s', (costsMoney) => {
-  const text = instructionsFor([changeWith({ costsMoney })], accounts);
-  expect(text.includes('Costing money: ')).toBe(costsMoney);
-});
 
 test.each([
   ['a change without a read that follows it', {}, true],
@@ -32,16 +22,4 @@ test.each([
 test('a change whose file names a read is not said to have none', () => {
   const follow = { read: 'GetInstance', arguments: {} };
   expect(instructionsFor([changeWith({}, { follow })], accounts)).not.toContain('no read shows their progress');
-});
-
-test.each(consentModes)('the tools of changes are named, in mode %s', (mode) => {
-  const text = instructionsFor([changeWith({})], accountsWith({ readOnly: false, tools: undefined }, mode));
-  expect(text).toContain('get_change');
-  expect(text).toContain('withdraw_change');
-  expect(text.includes('confirm_change')).toBe(mayConfirm(mode));
-});
-
-test('a caller who changes nothing reads nothing about the tools of changes', () => {
-  const text = instructionsFor([listParts], accountsWith({ readOnly: true, tools: undefined }));
-  expect(changeToolNames.filter((name) => text.includes(name))).toEqual([]);
 });

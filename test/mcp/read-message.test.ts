@@ -10,19 +10,6 @@ const messageOf = (value: unknown) => {
   return read.kind === 'read' ? read.message : read.answer.error;
 };
 
-test.each([
-  ['params', request(null), { jsonrpc: '2.0', id: 1, method: 'tools/list' }],
-  ['arguments', request({ name: 'a', arguments: null }), request({ name: 'a' })],
-  ['a capability', request({ a: { roots: null, sampling: {} } }, 'x'), request({ a: { sampling: {} } }, 'x')],
-  [
-    'a field of a response',
-    { jsonrpc: '2.0', id: 1, result: { action: 'accept', content: { reason: null, ok: 'yes' } } },
-    { jsonrpc: '2.0', id: 1, result: { action: 'accept', content: { ok: 'yes' } } },
-  ],
-])('null counts as absent: %s', (_what, given, message) => {
-  expect(messageOf(given)).toEqual(message);
-});
-
 describe('an initialize request', () => {
   const initialize = (params: unknown) => messageOf(request(params, 'initialize'));
 
@@ -30,15 +17,6 @@ describe('an initialize request', () => {
     const clientInfo = { name: 'unknown', version: '' };
     const params = { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities: {}, clientInfo };
     expect(initialize({ clientInfo: null })).toEqual(request(params, 'initialize'));
-  });
-
-  test('keeps all that it has', () => {
-    const params = {
-      protocolVersion: '2024-11-05',
-      capabilities: { roots: {} },
-      clientInfo: { name: 'a', version: '2' },
-    };
-    expect(initialize(params)).toEqual(request(params, 'initialize'));
   });
 });
 
@@ -86,13 +64,4 @@ test.each([
 test('arguments may have the names of methods of JavaScript', () => {
   const message = request({ arguments: { constructor: 1 } });
   expect(messageOf(message)).toEqual(message);
-});
-
-test.each([
-  ['a request', { id: 'a', method: 'm', params: 1 }, { isAnswered: true, answer: { id: 'a' } }],
-  ['a request whose ID is no ID', { id: {}, method: 'm', params: 1 }, { isAnswered: true, answer: { id: null } }],
-  ['a notification', { method: 'm', params: 1 }, { isAnswered: false }],
-  ['a response', { id: 1, params: 1 }, { isAnswered: false }],
-])('%s that cannot be read is answered if it has an answer', (_what, value, read) => {
-  expect(readMessage(value)).toMatchObject(read);
 });

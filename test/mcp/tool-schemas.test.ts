@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { inputJsonSchema, outputJsonSchema } from '../../src/mcp/tool-schemas.js';
 import { operations } from '../../src/tools/index.js';
-import { restoreInstance } from '../../src/tools/restore-instance.js';
 
 type Node = Record<string, unknown>;
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -47,10 +46,4 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       expect(node, path).not.toHaveProperty('additionalProperties');
     }
   });
-});
-
-test('the numbers that are allowed are in the description, after what else it says', () => {
-  const { diskSize } = inputJsonSchema(restoreInstance.input()).properties as Record<string, Node>;
-  expect(diskSize).toMatchObject({ type: 'integer', minimum: 100, maximum: 400 });
-  expect(diskSize?.description).toMatch(/GB\. 100, 200, 300 or 400\.$/);
 });

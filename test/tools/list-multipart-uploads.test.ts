@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { encode } from 'gpt-tokenizer';
 import { afterEach, describe, expect, test } from 'vitest';
-import { isAllowed } from '../../src/calls/policy.js';
 import { listMultipartUploads } from '../../src/tools/list-multipart-uploads.js';
 import { isObject } from '../../src/util/objects.js';
 import { never, testCaller } from '../support/caller.js';
@@ -45,16 +44,6 @@ async function list(pages: readonly FakePage[], args: Record<string, unknown> = 
   await caller.close();
   return { result, urls: server.requests.map(({ url }) => url) };
 }
-
-describe('it is offered', () => {
-  test.each([
-    ['not by default', openPolicy, false],
-    ['where the store speaks S3', { ...openPolicy, extensions: ['s3'] }, true],
-    ['by name', { ...openPolicy, tools: ['list_multipart_uploads'] }, true],
-  ])('%s', (_when, policy, offered) => {
-    expect(isAllowed(policy, listMultipartUploads)).toBe(offered);
-  });
-});
 
 test('rules', () => {
   expect(problems(listMultipartUploads, { bucket: 'b', uploadIdMarker: 'u' })).toEqual([
@@ -315,13 +304,6 @@ test('10,000 uploads take less than 1,500 tokens, as text and as data', async ()
   const [text, data] = [encode(result.text).length, encode(JSON.stringify(result.ok && result.structured)).length];
   process.stdout.write(`tokens of 10,000 uploads: text ${text}, data ${data}\n`);
   expect(Math.max(text, data)).toBeLessThan(1500);
-});
-
-test('by default, it is refused with what would allow it', async () => {
-  const caller = testCaller('http://127.0.0.1:1');
-  const { text } = await caller.call(listMultipartUploads, { bucket: 'b' }, { signal: never });
-  expect(text).toContain('set CLOUDOPS_STORAGE_HEADERS=amz, or name it in CLOUDOPS_TOOLS');
-  await caller.close();
 });
 
 test('a list that is longer than one call reads is told as far as it was read, with the place to go on', async () => {
