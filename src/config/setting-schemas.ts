@@ -35,13 +35,20 @@ export const choice =
   () =>
     z.preprocess(inLowerCase, z.enum(values, mustBe(say`${namesOf(values, ' or ')}`)));
 
+/** A text that `parse` understands. */
+const parsed = <Value>(parse: (text: string) => Value | undefined, rule: SafeText) =>
+  anyText().transform((text, { issues }) => {
+    const value = parse(text);
+    if (value !== undefined) return value;
+    issues.push({ code: 'custom', input: text, message: say`is ${quoted(text, 100)}; it must be ${rule}`.text });
+    return z.NEVER;
+  });
+
 export const count = (minimum: number, maximum: number) => () =>
-  anyText()
-    .refine(
-      (text) => /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum,
-      mustBe(say`a whole number from ${minimum} to ${maximum}`),
-    )
-    .transform(Number);
+  parsed(
+    (text) => (/^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum ? Number(text) : undefined),
+    say`a whole number from ${minimum} to ${maximum}`,
+  );
 
 const regionRule = 'a region name such as jp-east-1';
 export const regionName = () => matching(signableRegion, regionRule);
@@ -79,16 +86,13 @@ const longestWindowMs = 24 * 60 * minuteMs;
 
 /** The number of changes per time, such as `5/1h` for five changes an hour. */
 export const budget = () =>
-  anyText().transform((text, { issues }): Budget => {
+  parsed((text): Budget | undefined => {
     if (text === '0') return { mostChanges: 0, windowMs: longestWindowMs };
     const [, changes = '', length = '', unit] = /^(\d{1,6})\/(\d{1,4})([mh])$/.exec(text) ?? [];
     const windowMs = Number(length) * (unit === 'h' ? 60 * minuteMs : minuteMs);
-    if (changes !== '' && windowMs >= minuteMs && windowMs <= longestWindowMs)
-      return { mostChanges: Number(changes), windowMs };
-    const rule = words('0, or changes and a time from 1m to 24h, such as 5/1h');
-    issues.push({ code: 'custom', input: text, message: say`is ${quoted(text, 100)}; it must be ${rule}`.text });
-    return z.NEVER;
-  });
+    const isRight = changes !== '' && windowMs >= minuteMs && windowMs <= longestWindowMs;
+    return isRight ? { mostChanges: Number(changes), windowMs } : undefined;
+  }, words('0, or changes and a time from 1m to 24h, such as 5/1h'));
 
 const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>) => {
   const error = ({ input }: { readonly input?: unknown }) =>
@@ -115,16 +119,10 @@ export const hostNames = () =>
 
 /** A port on loopback, or `address:port`. */
 export const listenAddress = () =>
-  anyText().transform((text, { issues }) => {
+  parsed((text) => {
     const [, host = '127.0.0.1', port = ''] = /^(?:\[?([a-z0-9.:-]+?)\]?:)?(\d{1,5})$/i.exec(text) ?? [];
-    if (port !== '' && Number(port) <= 65_535) return { host, port: Number(port) };
-    issues.push({
-      code: 'custom',
-      input: text,
-      message: say`is ${quoted(text, 100)}; it must be a port, or address:port such as 0.0.0.0:9464`.text,
-    });
-    return z.NEVER;
-  });
+    return port !== '' && Number(port) <= 65_535 ? { host, port: Number(port) } : undefined;
+  }, words('a port, or address:port such as 0.0.0.0:9464'));
 
 /** Messages show only the problem, because the text may hold a password. */
 const usable = (problemOf: (text: string) => SafeText | undefined) =>
