@@ -2,7 +2,7 @@
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
-import { enableCompileCache } from './cli/compile-cache.js';
+import { enableCompileCache } from './util/cache-folder.js';
 
 /** The exit code of a command whose output was lost, for example because the disk is full. */
 const outputLost = 5;

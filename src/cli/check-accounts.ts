@@ -13,8 +13,44 @@ import { type Proxies, proxyFor } from '../transport/connections.js';
 import type { HttpClient } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { shownReason } from '../util/log.js';
-import { defined, exact, join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
-import { type Finding, notChecked, ok, problem, warning } from './finding.js';
+import {
+  defined,
+  exact,
+  join,
+  namesOf,
+  own,
+  type SafeText,
+  say,
+  textFor,
+  type Wording,
+  words,
+} from '../util/safe-text.js';
+
+/** The result of one check of `doctor`. Every finding that is not `ok` has a remedy. */
+export interface Finding {
+  readonly check: string;
+  readonly status: 'ok' | 'not checked' | 'warning' | 'problem';
+  readonly detail: SafeText;
+  readonly remedy?: SafeText;
+}
+
+export const ok = <const Detail extends string>(check: string, detail: Wording<Detail>): Finding => ({
+  check,
+  status: 'ok',
+  detail: words(detail),
+});
+
+const finding =
+  (status: Exclude<Finding['status'], 'ok'>) =>
+  <const Detail extends string, const Remedy extends string>(
+    check: string,
+    detail: Wording<Detail>,
+    remedy: Wording<Remedy>,
+  ): Finding => ({ check, status, detail: words(detail), remedy: words(remedy) });
+
+export const notChecked = finding('not checked');
+export const warning = finding('warning');
+export const problem = finding('problem');
 
 export interface CheckContext extends Pick<Config, 'origins'> {
   readonly runtime: Runtime;

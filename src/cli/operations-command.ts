@@ -1,9 +1,12 @@
+import { relative } from 'node:path';
 import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { withSecret } from '../calls/insert-secrets.js';
 import { isAllowed } from '../calls/policy.js';
 import { requestLines } from '../calls/result-text.js';
 import { withDefaults } from '../config/setting-values.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
+import { draftFile } from '../models/draft.js';
+import { openModel } from '../models/from-model.js';
 import { effectDoubt } from '../models/guess-effect.js';
 import { createServiceCatalog } from '../models/service-catalog.js';
 import type { ServiceSources } from '../models/service-sources.js';
@@ -14,9 +17,9 @@ import { defaultAccount } from '../transport/request.js';
 import { parseJson, textAt } from '../util/objects.js';
 import { secretNamed } from '../util/quote.js';
 import { counted, defined, own, quoted, type SafeText, say } from '../util/safe-text.js';
-import { type Command, type Invocation, type Terminal, UsageError, validConfig } from './command.js';
+import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
-import { loadOperationFiles } from './load-operation-files.js';
+import { hostRules, loadOperationFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations` lists the tools, or checks or drafts a file of operations. */
 export const operationsCommand: Command = {
@@ -30,10 +33,7 @@ export const operationsCommand: Command = {
     const { positionals, options, terminal } = invocation;
     const [action = 'list', file] = positionals;
     if (action === 'list' && file === undefined) return list(invocation);
-    if (action === 'draft' && file !== undefined) {
-      const { draftOperations } = await import('./draft-operations.js');
-      return draftOperations(file, options.operations, terminal);
-    }
+    if (action === 'draft' && file !== undefined) return draftOperations(file, options.operations, terminal);
     if (action !== 'check' || file === undefined)
       throw new UsageError(say`operations takes nothing, or: check <file>, or: draft <model>.`);
     return check(file, terminal);
@@ -162,4 +162,25 @@ async function exampleRequest(operation: Operation, example: ExampleInput): Prom
     headers: { ...headers, authorization: `signed as EXAMPLE for service ${service} in ${region}` },
     body: body === undefined ? undefined : (parseJson(String(body)) ?? body),
   });
+}
+
+/** Prints a file of operations for a model, and on stderr what a person has to decide. `chosen` has names separated by commas. @throws UsageError or UnusableFile */
+async function draftOperations(path: string, chosen: string | undefined, { stdout, stderr }: Terminal) {
+  const model = await openModel('.', path);
+  const isAll = chosen === undefined || chosen === 'all';
+  const operations = isAll ? model.names : chosen.split(',').map((name) => name.trim());
+  for (const name of operations)
+    if (!model.names.includes(name)) throw new UsageError(notOneOf('operation', name, model.names));
+  const { json, toDecide, leftOut } = draftFile({ model, path: pathFromFolder(path), operations }, hostRules(false));
+  stdout.write(json);
+  for (const { operation, reason } of leftOut) printLine(stderr, say`left out: ${own(operation)}: ${defined(reason)}.`);
+  for (const { operation, reason } of toDecide)
+    printLine(stderr, say`to decide: the effect of ${own(operation)}, which ${defined(reason)}.`);
+  return 0;
+}
+
+/** The draft is expected in the current folder. */
+function pathFromFolder(path: string): string {
+  const fromFolder = relative('.', path).replaceAll('\\', '/');
+  return fromFolder.startsWith('../') ? fromFolder : `./${fromFolder}`;
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import type { Finding } from '../../src/cli/finding.js';
+import type { Finding } from '../../src/cli/check-accounts.js';
 import { runCommandLine } from '../../src/cli/run.js';
 import { describeConfig } from '../../src/config/describe.js';
 import { loadConfig } from '../../src/config/load-config.js';

@@ -16,7 +16,7 @@ import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Finding as TypedFinding } from '../../src/cli/finding.js';
+import type { Finding as TypedFinding } from '../../src/cli/check-accounts.js';
 import { makeCertificate } from '../support/certificates.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../support/http-server.js';
 import { isAlive } from '../support/is-alive.js';

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { enableCompileCache } from '../../src/cli/compile-cache.js';
+import { enableCompileCache } from '../../src/util/cache-folder.js';
 
 const home = mkdtempSync(join(tmpdir(), 'cloudops-cache-'));
 afterAll(() => rmSync(home, { recursive: true }));
