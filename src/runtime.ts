@@ -97,7 +97,6 @@ export async function startRuntime(
   return {
     ...wired,
     server: { ...wired.server, viewsForAll: values.VIEWS === 'on' },
-    place,
     store,
     /** Number of changes of gone processes, by tool, that this process has ended as `unknown`. */
     interruptedChanges: () => notices.endedByTool,

@@ -28,7 +28,6 @@ export interface McpEndpointOptions {
   readonly rate: number;
   readonly server: ServerDependencies;
   readonly stateKeys: SealingKeys;
-  readonly checkJournal?: (() => void) | undefined;
   readonly log: Log;
   readonly now: () => Date;
 }
@@ -150,23 +149,17 @@ export function watchCalls({ call, changes }: Calls, watch: Watch): Calls {
   };
 }
 
-/** Reports calls to the metrics, and checks the journal after its failures. */
+/** Reports calls to the metrics. */
 export const createReport =
-  (metrics: Metrics, { now, checkJournal }: Pick<McpEndpointOptions, 'now' | 'checkJournal'>): Watch =>
+  (metrics: Metrics, now: () => Date): Watch =>
   (tool, ended) => {
     const startedAt = now().getTime();
     const count = (outcome?: CallOutcome) => metrics.called(tool, outcome, now().getTime() - startedAt);
     void ended.then(
-      (outcome) => {
-        if (outcome === undefined) return;
-        count(outcome);
-        if (outcome.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
-      },
+      (outcome) => outcome && count(outcome),
       () => count(),
     );
   };
-
-const journalFailures: readonly string[] = ['JournalUnavailable', 'StateUnavailable'];
 
 const clientSchema = lazy(() =>
   z.object({ name: z.string(), form: z.boolean(), url: z.boolean(), views: z.boolean() }),
