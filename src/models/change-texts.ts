@@ -32,7 +32,7 @@ export function changeTexts(
   { operation, toolArguments, settings, isSecret }: ChosenOperation,
   apiName: string,
 ): ChangeTexts {
-  const title = defined(sentenceCase(nameInWords(operation.name)));
+  const title = sentenceCase(nameInWords(operation.name));
   // The texts of a change must not show secrets.
   const visible = toolArguments.filter((argument) => !isSecret(argument));
   const identifiers = identifiersOf(visible, operation, isSecret);
@@ -40,22 +40,29 @@ export function changeTexts(
   const isDeletion = settings.effect === 'delete';
   const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, { isDeletion });
   const otherIdentifiers = identifiers.filter((identifier) => identifier !== resourceIdentifier);
+  const titleHasResource = resourceIdentifier?.kind === '' || isNamesake(resourceIdentifier, operation.name);
   const { costsMoney, irreversible, continues = true, consequences = [], notChecked = [] } = settings;
   return {
     costsMoney,
     continues,
     ...(irreversible !== undefined && { irreversible }),
     headline: (input) => {
-      const texts = distinct(identifierTexts(identifiers, input));
-      if (texts.length === 0) return say`${title} in ${own(apiName)}`;
+      const names = titleHasResource && resourceIdentifier !== undefined ? namesIn(resourceIdentifier, input) : [];
+      const texts = distinct(identifierTexts(names.length > 0 ? otherIdentifiers : identifiers, input));
       // `detail` marks the first text to leave out if the headline is too long.
-      return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(texts, ', ')}`;
+      const inApi = detail(say` in ${own(apiName)}`);
+      if (names.length > 0) return join([say`${titleOf(title, names)} ${namesText(names)}${inApi}`, ...texts], ', ');
+      return texts.length > 0
+        ? say`${defined(title)}${inApi}: ${join(texts, ', ')}`
+        : say`${defined(title)} in ${own(apiName)}`;
     },
     accept: (input) => {
       const names = resourceIdentifier === undefined ? [] : namesIn(resourceIdentifier, input);
       const [name] = names;
-      if (name === undefined) return title;
-      return names.length === 1 ? say`${title} ${endOfName(name)}` : say`${title}: ${names.length}`;
+      if (name === undefined) return defined(title);
+      if (titleHasResource)
+        return names.length === 1 ? say`${titleOf(title, names)} ${endOfName(name)}` : titleOf(title, names);
+      return say`${defined(title)}: ${names.length === 1 ? endOfName(name) : names.length}`;
     },
     consequences: () => [
       ...(costsMoney === false ? [] : [costsMoney ? say`It costs money.` : say`It may cost money.`]),
@@ -77,6 +84,12 @@ export function changeTexts(
   };
 }
 
+/** Says how many things a title is about: `Terminate instance`, `Terminate 3 instances`. */
+function titleOf(title: string, { length }: readonly string[]): SafeText {
+  const [verb = '', ...things] = title.split(' ');
+  return defined(length === 1 ? singular(title) : [verb, length, ...things].join(' '));
+}
+
 const pathsOf = (identifiers: readonly Identifier[]): readonly string[] => identifiers.map(({ path }) => path);
 
 type Input = Readonly<Record<string, unknown>>;
@@ -92,19 +105,19 @@ function namesIn({ path, isList }: Identifier, input: Input): readonly string[] 
 const identifierTexts = (identifiers: readonly Identifier[], input: Input): readonly SafeText[] =>
   identifiers.flatMap((identifier) => {
     const names = namesIn(identifier, input);
-    const [first] = names;
-    if (first === undefined) return [];
-    const isWhole = endOfName(first) === first;
-    const words = isWhole ? identifier.words : identifier.words.replace(/ (?:url|arn)s?$/i, '');
-    const text = say`${defined(words)} ${namesText(names)}`;
-    // A headline that is too long leaves out the detail first.
-    return [isWhole || identifier.isList ? text : say`${text}${detail(say`, ${first}`)}`];
+    const words = identifier.words.replace(/ (?:name|identifier|id|arn|url)(s?)$/i, '$1');
+    return names.length === 0 ? [] : [say`${defined(words)} ${namesText(names)}`];
   });
 
+/** A URL or an ARN is a detail, which a headline that is too long leaves out. */
 function namesText(names: readonly string[]): SafeText {
   const texts = names.slice(0, namesInHeadline).map((name) => say`${endOfName(name)}`);
+  const [first = ''] = names;
   const more = names.length - namesInHeadline;
-  return more > 0 ? say`${join(texts, ', ')} and ${more} more` : join(texts, ', ');
+  if (more > 0) return say`${join(texts, ', ')} and ${more} more`;
+  return names.length > 1 || endOfName(first) === first
+    ? join(texts, ', ')
+    : say`${join(texts, ', ')}${detail(say` (${first})`)}`;
 }
 
 /** Returns the resource in a URL or an ARN, because a headline shows only the beginning of a name. */
@@ -172,7 +185,7 @@ const urlEnding = /\burl$/i;
 const isNamedLikeId = ({ memberName }: Argument): boolean =>
   nameEndings.some((ending) => ending.test(singular(nameInWords(memberName))));
 
-const singular = (nameOfList: string): string => nameOfList.replace(/s$/, '');
+const singular = (nameOfList: string): string => nameOfList.replace(/(?<!s|u)s$/, '');
 
 /** Values that hold a text, or a part of one, and name nothing. */
 const content =
@@ -232,6 +245,12 @@ const identifierOf = (field: Argument, path: string): Identifier => ({
   isName: true,
 });
 
+/** True if the name of an operation ends with a kind of thing. */
+const isNamesake = (identifier: Identifier | undefined, operationName: string): boolean =>
+  identifier !== undefined &&
+  identifier.kind !== '' &&
+  singular(nameInWords(operationName).toLowerCase()).endsWith(` ${identifier.kind}`);
+
 /**
  * Prefers the namesake of the operation (`PolicyName` of `DeleteUserPolicy`). For a deletion, a list comes next, because the operation deletes its
  * entries.
@@ -241,8 +260,7 @@ function findResourceIdentifier(
   operationName: string,
   { isDeletion }: { readonly isDeletion: boolean },
 ): Identifier | undefined {
-  const words = singular(nameInWords(operationName).toLowerCase());
-  const namesake = identifiers.find(({ kind }) => kind !== '' && words.endsWith(` ${kind}`));
+  const namesake = identifiers.find((identifier) => isNamesake(identifier, operationName));
   const list = isDeletion ? identifiers.findLast(({ isList }) => isList) : undefined;
   const inPath = identifiers.findLast(({ isInPath }) => isInPath);
   return namesake ?? list ?? inPath ?? identifiers.at(0);

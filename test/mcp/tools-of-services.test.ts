@@ -349,7 +349,7 @@ describe('change_operation', () => {
     });
     const { outcome, changeId } = await call('change_operation', deletion);
     expect(outcome).toBe('accepted');
-    expect(questions.join()).toMatch(/Delete volume in disks: volume ID "vol-1"[\s\S]*available/);
+    expect(questions.join()).toMatch(/Delete volume "vol-1" in disks[\s\S]*available/);
     expect(requested()).toEqual(['DescribeVolume', 'DeleteVolume']);
     const entries = caller.logged.filter(({ event }) => event === 'change');
     expect(entries).toMatchObject([{ fields: { tool: 'disks:DeleteVolume', outcome: 'accepted' } }]);
