@@ -1,5 +1,5 @@
 import { actions, actors, type Next, operatorMust } from '../tools/next.js';
-import { defined, forReader, join, type SafeText } from '../util/safe-text.js';
+import { defined, definedMessage, forReader, type SafeText } from '../util/safe-text.js';
 import table from './refusals.json' with { type: 'json' };
 
 /**
@@ -21,15 +21,18 @@ export function nextOf(step: Step, values: Values = {}): Next {
   return { who: oneOf(actors, step.who), action: oneOf(actions, step.action), text: filled(step.text, values) };
 }
 
-export const filled = (template: string, values: Values = {}): SafeText =>
-  join(
-    [...template.matchAll(/\[([^\]]*)\]|\{(\w+)\}|[^[{]+/g)].map(([text, readers, name = '']) => {
-      if (readers === undefined) return values[name] ?? defined(text);
-      const [agent = '', person = agent, operator = person] = readers.split('|');
-      return forReader({ agent: defined(agent), person: defined(person), operator: defined(operator) });
-    }),
-    '',
-  );
+export function filled(template: string, values: Values = {}): SafeText {
+  const textOf = (reader: number) => {
+    const text = template.replace(/\[([^\]]*)\]/g, (_whole, texts: string) => {
+      const [agent = '', person = agent, operator = person] = texts.split('|');
+      return [agent, person, operator][reader] ?? '';
+    });
+    const names = [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => values[name] ?? defined(`{${name}}`));
+    return definedMessage(text.split(/\{\w+\}/), names);
+  };
+  if (!template.includes('[')) return textOf(0);
+  return forReader({ agent: textOf(0), person: textOf(1), operator: textOf(2) });
+}
 
 function oneOf<Value extends string>(values: readonly Value[], given: string): Value {
   const value = values.find((each) => each === given);

@@ -114,6 +114,11 @@ function partsSchema(): z.ZodType<readonly Part[]> {
   const parts = z.lazy(partsSchema);
   const part: z.ZodType<Part> = z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('words'), text: z.string() }),
+    z.object({
+      kind: z.literal('message'),
+      words: z.array(z.string()).readonly(),
+      values: z.array(parts).readonly(),
+    }),
     z.object({ kind: z.literal('quoted'), value: z.string(), limit: length, longest: length }),
     z.object({ kind: z.literal('name'), name: z.string(), longest: length }),
     z.object({ kind: z.literal('exact'), value: z.string() }),

@@ -10,7 +10,12 @@ class SafeText {
   #text: string | undefined;
 
   constructor(parts: readonly Part[]) {
-    this.parts = joinWords(parts);
+    this.parts = parts;
+  }
+
+  /** The parts in English, without messages. */
+  get flat(): readonly Part[] {
+    return joinWords(flatParts(this.parts));
   }
 
   /** The words for agents, if words differ by reader. */
@@ -38,6 +43,8 @@ export const isSafeText = (value: unknown): value is SafeText => value instanceo
 
 export type Part =
   | { readonly kind: 'words'; readonly text: string }
+  /** A template with its values, so that a translation can put them in another order. */
+  | { readonly kind: 'message'; readonly words: readonly string[]; readonly values: readonly (readonly Part[])[] }
   /** `longest` is set by `shortNames`. */
   | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number; readonly longest?: number }
   | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
@@ -50,10 +57,18 @@ export type Part =
 
 type Reader = 'agent' | 'person' | 'operator';
 
+const flatParts = (parts: readonly Part[]): readonly Part[] =>
+  parts.flatMap((part) =>
+    part.kind === 'message'
+      ? part.words.flatMap((text, index) => [wordsPart(text), ...flatParts(part.values[index] ?? [])])
+      : [part],
+  );
+
 function joinWords(parts: readonly Part[]): readonly Part[] {
   const joined: Part[] = [];
   for (const part of parts) {
     const last = joined.at(-1);
+    if (part.kind === 'words' && part.text === '') continue;
     if (part.kind === 'words' && last?.kind === 'words') joined.splice(-1, 1, wordsPart(last.text + part.text));
     else joined.push(part);
   }
@@ -64,6 +79,8 @@ function renderPart(part: Part): string {
   switch (part.kind) {
     case 'words':
       return part.text;
+    case 'message':
+      return flatParts([part]).map(renderPart).join('');
     case 'quoted':
       return part.longest === undefined ? quote(part.value, part.limit) : shortQuotation(part.value, part.longest);
     case 'name': {
@@ -99,17 +116,24 @@ const ownWords = (text: string): SafeText => new SafeText([wordsPart(text)]);
 
 /** Quotes the strings in a template, because they may come from outside. */
 export function say(words: TemplateStringsArray, ...values: readonly (string | number | SafeText)[]): SafeText {
-  const parts: Part[] = [];
-  for (const [index, text] of words.entries()) {
-    if (text !== '') parts.push(wordsPart(text));
-    if (index === values.length) break;
-    const value = values[index];
-    if (isSafeText(value)) parts.push(...value.parts);
-    else if (typeof value === 'number') parts.push(wordsPart(String(value)));
-    else if (value !== undefined) parts.push({ kind: 'quoted', value });
-  }
-  return new SafeText(parts);
+  const valueParts = values.map((value): readonly Part[] => {
+    if (isSafeText(value)) return value.parts;
+    return [typeof value === 'string' ? { kind: 'quoted', value } : wordsPart(String(value))];
+  });
+  return message(words, valueParts);
 }
+
+function message(words: readonly string[], values: readonly (readonly Part[])[]): SafeText {
+  if (values.length === 0) return ownWords(words.join(''));
+  return new SafeText(words.every((text) => text === '') ? values.flat() : [{ kind: 'message', words, values }]);
+}
+
+/** As `say`, for the words of a definition around the values. */
+export const definedMessage = (words: readonly string[], values: readonly SafeText[]): SafeText =>
+  message(
+    words.map(escapeInvisible),
+    values.map(({ parts }) => parts),
+  );
 
 export const quoted = (value: string, limit: number): SafeText => new SafeText([{ kind: 'quoted', value, limit }]);
 
@@ -130,7 +154,7 @@ export const defined = (text: string): SafeText => ownWords(escapeInvisible(text
 
 /** A value of JSON from outside: texts are quoted. */
 export const shownValue = (value: unknown, limit: number): SafeText =>
-  typeof value === 'string' ? quoted(value, limit) : defined(JSON.stringify(value));
+  typeof value === 'string' ? quoted(value, limit) : exact(JSON.stringify(value));
 
 type Literal<Text extends string> = Record<never, never> extends Record<Text, 1> ? never : Text;
 
@@ -189,13 +213,20 @@ export function textFor(reader: Reader, text: SafeText): SafeText {
     mapParts(text.parts, (part) => (part.kind === 'readers' ? part.readers[reader] : [part])),
   );
   // A sentence for another reader leaves a space.
-  const [first, ...others] = trimmedAtEnd(chosen.parts).parts;
-  return first?.kind === 'words' ? new SafeText([wordsPart(first.text.trimStart()), ...others]) : chosen;
+  return new SafeText(withStart(trimmedAtEnd(chosen.flat).parts, (start) => start.trimStart()));
 }
 
-export function sentence(text: SafeText): SafeText {
-  const [first, ...others] = text.parts;
-  return first?.kind === 'words' ? new SafeText([wordsPart(sentenceCase(first.text)), ...others]) : text;
+export const sentence = (text: SafeText): SafeText => new SafeText(withStart(text.parts, sentenceCase));
+
+/** Changes the first words, if the text begins with words. */
+function withStart([first, ...others]: readonly Part[], change: (start: string) => string): readonly Part[] {
+  if (first === undefined) return [];
+  if (first.kind === 'words') return [wordsPart(change(first.text)), ...others];
+  if (first.kind !== 'message') return [first, ...others];
+  const [words = '', ...laterWords] = first.words;
+  const [value = [], ...laterValues] = first.values;
+  if (words !== '') return [{ ...first, words: [change(words), ...laterWords] }, ...others];
+  return [{ ...first, values: [withStart(value, change), ...laterValues] }, ...others];
 }
 
 /** For headlines and tables. An ID of 32 characters stays whole. */
@@ -214,6 +245,7 @@ const mapParts = (parts: readonly Part[], replace: (part: Part) => readonly Part
   parts.flatMap((part): readonly Part[] => {
     const inner = (innerParts: readonly Part[]) => mapParts(innerParts, replace);
     if (part.kind === 'detail') return replace({ ...part, parts: inner(part.parts) });
+    if (part.kind === 'message') return [{ ...part, values: part.values.map(inner) }];
     if (part.kind !== 'readers') return replace(part);
     const { agent, person, operator } = part.readers;
     return replace({ ...part, readers: { agent: inner(agent), person: inner(person), operator: inner(operator) } });
@@ -231,40 +263,50 @@ export const inFull = ({ omitted }: Shortened): SafeText[] =>
 /** One character and an ellipsis. */
 const shortestName = 2;
 
-export const withoutDetails = (text: SafeText): SafeText =>
-  new SafeText(text.parts.filter((part) => part.kind !== 'detail'));
+export const withoutDetails = (text: SafeText): SafeText => withDetails(text, 0);
+
+/** Keeps the first `count` details. */
+function withDetails({ parts }: SafeText, count: number): SafeText {
+  let details = 0;
+  return new SafeText(
+    mapParts(parts, (part) => {
+      if (part.kind !== 'detail') return [part];
+      details += 1;
+      return details <= count ? [part] : [];
+    }),
+  );
+}
 
 /** Cuts names to `nameLimit` characters. If the text is still too long, drops details, then cuts names further, then cuts the text. */
 export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLimit = longestName): Shortened {
-  const details = text.parts.filter((part) => part.kind === 'detail');
-  const attempt = (dropped: typeof details, longest: number): Shortened | undefined => {
-    const remaining = new SafeText(text.parts.filter((part) => !dropped.some((detail) => detail === part)));
+  const details = text.flat.filter((part) => part.kind === 'detail');
+  const attempt = (keptDetails: number, longest: number): Shortened | undefined => {
+    const remaining = withDetails(text, keptDetails);
     const line = shortNames(remaining, longest);
     if (line.text.length > limit) return undefined;
-    return { line, omitted: [...longNames(remaining, longest), ...dropped.map(detailText)] };
+    const dropped = details.slice(keptDetails).map(detailText);
+    return { line, omitted: [...longNames(remaining, longest), ...dropped] };
   };
 
   for (let keptDetails = details.length; keptDetails >= 0; keptDetails -= 1) {
-    const shortened = attempt(details.slice(keptDetails), nameLimit);
+    const shortened = attempt(keptDetails, nameLimit);
     if (shortened !== undefined) return shortened;
   }
   for (let longest = nameLimit - 1; longest >= shortestName; longest -= 1) {
-    const shortened = attempt(details, longest);
+    const shortened = attempt(0, longest);
     if (shortened !== undefined) return shortened;
   }
   return { line: cut(shortNames(withoutDetails(text), shortestName), limit), omitted: [text] };
 }
 
-const longNames = ({ parts }: SafeText, longest: number): readonly SafeText[] =>
-  parts.flatMap((part) => {
+const longNames = ({ flat }: SafeText, longest: number): readonly SafeText[] =>
+  flat.flatMap((part) => {
     if (part.kind === 'detail') return longNames(new SafeText(part.parts), longest);
     return isName(part) && renderPart({ ...part, longest }) !== renderPart(part) ? [new SafeText([part])] : [];
   });
 
-function detailText({ parts: [first, ...others] }: Extract<Part, { kind: 'detail' }>): SafeText {
-  const start = first?.kind === 'words' ? wordsPart(first.text.replace(/^[\s,:;]+/, '')) : first;
-  return new SafeText(start === undefined ? [] : [start, ...others]);
-}
+const detailText = ({ parts }: Extract<Part, { kind: 'detail' }>): SafeText =>
+  new SafeText(withStart(parts, (start) => start.replace(/^[\s,:;]+/, '')));
 
 /** Keeps or drops each value as a whole. */
 export function cut(text: SafeText, limit: number): SafeText {
@@ -272,7 +314,7 @@ export function cut(text: SafeText, limit: number): SafeText {
 
   let charactersLeft = limit - '…'.length;
   const kept: Part[] = [];
-  for (const part of text.parts) {
+  for (const part of text.flat) {
     const rendered = renderPart(part);
     if (rendered.length > charactersLeft) {
       if (part.kind === 'words') kept.push(wordsPart(rendered.slice(0, charactersLeft)));
@@ -294,23 +336,26 @@ function trimmedAtEnd(parts: readonly Part[]): SafeText {
 export const withTimes = (text: SafeText, write: (time: number) => SafeText): SafeText =>
   new SafeText(mapParts(text.parts, (part) => (part.kind === 'time' ? write(part.time).parts : [part])));
 
-export const withArgumentNames = ({ parts }: SafeText, nameOf: (path: string) => string | undefined): SafeText =>
-  new SafeText(
-    parts.map((part, index) => {
+export function withArgumentNames(text: SafeText, nameOf: (path: string) => string | undefined): SafeText {
+  const starts = text.flat.filter((_part, index, flat) => {
+    const before = flat[index - 1];
+    return before === undefined || (before.kind === 'words' && before.text.endsWith('. '));
+  });
+  return new SafeText(
+    mapParts(text.parts, (part) => {
       const name = part.kind === 'argument' ? nameOf(part.path) : undefined;
-      if (name === undefined) return part;
+      if (name === undefined) return [part];
       // A name with a number has no article: `node pool 1`.
-      const withArticle = /\d$/.test(name) ? name : `the ${name}`;
-      const before = parts[index - 1];
-      const startsSentence = before === undefined || (before.kind === 'words' && before.text.endsWith('. '));
-      return wordsPart(startsSentence ? sentenceCase(withArticle) : withArticle);
+      const withArticle = /\d$/.test(name) ? ownWords(name) : say`the ${ownWords(name)}`;
+      return (starts.includes(part) ? sentence(withArticle) : withArticle).parts;
     }),
   );
+}
 
 /** Line breaks in values are escaped. */
 export function linesOf(text: SafeText): SafeText[] {
   const lines: Part[][] = [[]];
-  for (const part of text.parts) {
+  for (const part of text.flat) {
     const pieces = part.kind === 'words' ? part.text.split('\n').map(wordsPart) : [part];
     for (const [index, piece] of pieces.entries()) {
       if (index === 0) lines.at(-1)?.push(piece);
@@ -323,7 +368,7 @@ export function linesOf(text: SafeText): SafeText[] {
 /** Numbers are times, which the view writes. */
 export function piecesOf(text: SafeText): readonly (string | number)[] {
   const pieces: (string | number)[] = [];
-  for (const piece of text.parts.flatMap(piecesOfPart)) {
+  for (const piece of text.flat.flatMap(piecesOfPart)) {
     const last = pieces.at(-1);
     if (typeof piece === 'string' && typeof last === 'string') pieces[pieces.length - 1] = last + piece;
     else pieces.push(piece);

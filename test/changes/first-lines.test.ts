@@ -48,8 +48,8 @@ const visible = (call: ResolvedChange) =>
   questionText(makePlan(call), call, questionLimits, new Date(0))?.text.split('\n').slice(0, visibleLines) ?? [];
 
 /** The values and the words of a text, each whole and without the marks at its ends. */
-const leaves = ({ parts }: SafeText): string[] =>
-  parts.flatMap((part) =>
+const leaves = ({ flat }: SafeText): string[] =>
+  flat.flatMap((part) =>
     part.kind === 'detail' ? leaves(fromServer(part.parts)) : fromServer([part]).text.replace(/^[\s,:;]+|[\s.]+$/g, ''),
   );
 
