@@ -15,6 +15,7 @@ import { createServiceCatalog, type ServiceCatalog } from './models/service-cata
 import type { ServerDependencies } from './server.js';
 import type { Operation } from './tools/define-operation.js';
 import { privateCacheFolder } from './util/cache-folder.js';
+import { translatorFor } from './util/language.js';
 import { type Log, reasonOf } from './util/log.js';
 import { lazy } from './util/objects.js';
 import { words } from './util/safe-text.js';
@@ -96,7 +97,11 @@ export async function startRuntime(
   notices.resumeWith(wired.server.changes.resume);
   return {
     ...wired,
-    server: { ...wired.server, viewsForAll: values.VIEWS === 'on' },
+    server: {
+      ...wired.server,
+      viewsForAll: values.VIEWS === 'on',
+      translator: await translatorFor(values.LANGUAGE),
+    },
     store,
     /** Number of changes of gone processes, by tool, that this process has ended as `unknown`. */
     interruptedChanges: () => notices.endedByTool,

@@ -39,6 +39,7 @@ import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.
 import type { ServiceCatalog } from './models/service-catalog.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
 import { countText } from './util/human.js';
+import { english, type Translator } from './util/language.js';
 
 export interface ServerDependencies extends ResourceTexts {
   readonly version: string;
@@ -121,7 +122,8 @@ export function createServer(
     changes: dependencies.changes,
     reads: dependencies.reads,
     requestOf,
-    resultOf: (outcome, client) => toolResult(outcome, client.views ? viewMeta(outcome) : undefined),
+    resultOf: (outcome, client) =>
+      toolResult(outcome, client.views ? viewMeta(outcome, { translator: dependencies.translator }) : undefined),
   });
   const skills = skillsFor([...offer.operations, ...offer.serviceTools].map(({ name }) => name));
   serveResources(server, offer.operations, skills, { ...dependencies, accounts: offer.accounts }, clientFor);
@@ -182,7 +184,7 @@ function serveTools(
     if (changeToolNames.includes(name)) return callToolOfChanges(changes, name, args, request);
     if (name === decideToolListing.name && hasDecideTool(client)) {
       const answer = await decideInView(args, { ...dependencies, operations: offer.operations }, context);
-      return toolResult(answer.outcome, viewMeta(answer.outcome, answer));
+      return toolResult(answer.outcome, viewMeta(answer.outcome, { ...answer, translator: dependencies.translator }));
     }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
   });
@@ -212,7 +214,7 @@ const listing = ({ name, title, description, effect }: ServiceTool | Operation, 
 
 /** Since protocol 2026-07-28, the result may be a question to the user. */
 async function callOperation(
-  { call, changes, reads, principal, noteUnknownClient }: ServerDependencies,
+  { call, changes, reads, principal, noteUnknownClient, translator }: ServerDependencies,
   { operation, input, argumentName }: Pick<Tool, 'operation' | 'input'> & { readonly argumentName?: ArgumentName },
   clientArgs: Arguments,
   { client, requestContext, report, context }: ToolRequest,
@@ -222,7 +224,7 @@ async function callOperation(
   const args = swapArguments(clientArgs, swapName);
   const callContext = { ...context, argumentName: argumentName ?? swapName };
   const resultOf = (outcome: EndedOutcome) =>
-    toolResult(outcome, client.views ? viewMeta(outcome) : undefined, { operation, args });
+    toolResult(outcome, client.views ? viewMeta(outcome, { translator }) : undefined, { operation, args });
 
   if (operation.effect === 'read') {
     const read: Read = async (signal, reportTo) => {
@@ -240,10 +242,10 @@ async function callOperation(
   const onWaiting = () => report('waiting for the answer of the user');
   const outcome = await call(operation, args, {
     ...callContext,
-    ...waysToAsk(client, requestContext, onWaiting),
-    brought: broughtBy(requestContext),
+    ...waysToAsk(client, requestContext, onWaiting, translator),
+    brought: broughtBy(requestContext, translator),
   });
-  if (outcome.kind === 'inputRequired') return questionResult(outcome, client);
+  if (outcome.kind === 'inputRequired') return questionResult(outcome, client, translator);
   const task = client.tasks === true ? await taskAfterCall(outcome, changes, context) : undefined;
   return task ?? resultOf(outcome);
 }
@@ -267,13 +269,18 @@ const resultOfService = (found: Exclude<ServiceCall, { kind: 'call' }>): CallToo
     : { content: [{ type: 'text', text: found.text.text }], structuredContent: { ...found.data } };
 
 /** The client's next call brings the answer, and the proof as `requestState`. */
-function questionResult({ message, answer, state }: Question, client: Client): InputRequiredResult {
+function questionResult(
+  { message, answer, state }: Question,
+  client: Client,
+  translator: Translator = english,
+): InputRequiredResult {
+  const { text } = translator.translate(message);
   const consent =
     'address' in answer
-      ? inputRequired.elicitUrl({ message: message.text, url: answer.address })
+      ? inputRequired.elicitUrl({ message: text, url: answer.address })
       : inputRequired.elicit({
-          message: message.text,
-          requestedSchema: consentForm(client, answer.accept.text, answer.nameToType),
+          message: text,
+          requestedSchema: consentForm(client, answer.accept, answer.nameToType, translator),
         });
   return inputRequired({ inputRequests: { consent }, requestState: state });
 }

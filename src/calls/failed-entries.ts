@@ -130,8 +130,9 @@ export function failedSentence(failed: FailedEntries): SafeText {
   const codeTexts = codes.map((code) => quoted(code, 100));
   const codeNoun = words(codes.length === 1 ? 'code' : 'codes');
   const why = codes.length === 0 ? words('') : say` (${codeNoun} ${join(codeTexts, ', ')})`;
-  const noun = words(count === 1 && requestedCount === undefined ? 'entry' : 'entries');
-  return say`${count}${total} ${noun} failed${shownNames}${why}.`;
+  return count === 1 && requestedCount === undefined
+    ? say`${count} entry failed${shownNames}${why}.`
+    : say`${count}${total} entries failed${shownNames}${why}.`;
 }
 
 /** `"a", "b", "c" and 4 more` */

@@ -116,10 +116,10 @@ const questionOf = ({ accept, typedName }: Change, message: SafeText, state: str
 /** Reads the response that a second call brings. Asks again after a wrong name, without a limit. */
 export function readResponse(
   change: Change,
-  read: (accept: string, nameToType?: string) => FormResponse,
+  read: (accept: SafeText, nameToType?: string) => FormResponse,
   proof: string,
 ): Asked {
-  const response = read(change.accept.text, change.typedName);
+  const response = read(change.accept, change.typedName);
   if (response.kind !== 'wrongName') return decisionOf(change, response, change.ageMs);
   return questionOf(change, afterWrongName(change.question ?? change.plan.summary), proof);
 }

@@ -47,7 +47,7 @@ export type Brought =
       /** The question's `requestState`. */
       readonly proof: string;
       /** As the response to a form. */
-      readonly responseTo: (accept: string, nameToType?: string) => FormResponse;
+      readonly responseTo: (accept: SafeText, nameToType?: string) => FormResponse;
       readonly visit: Visit;
     };
 

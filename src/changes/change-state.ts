@@ -108,7 +108,7 @@ function decisionClause({ kind, way, person, replacedBy }: Decision): SafeText {
   if (kind === 'withdrawn' && way === 'asked') return words('the name was typed wrongly too often');
   if (kind === 'withdrawn') return replacedBy === undefined ? words('its caller withdrew the plan') : replacedText;
   const who = person === undefined ? textsOf(way).who : own(person);
-  return say`${who} ${words(kind === 'approved' ? 'agreed' : 'declined')}`;
+  return kind === 'approved' ? say`${who} agreed` : say`${who} declined`;
 }
 
 /** The decision that stands, in a sentence. */

@@ -305,8 +305,8 @@ export function otherChangeText(
 
   const which = subject === undefined ? words('') : say` for ${nameOf(subject)}`;
   const own = plan.subject === undefined ? words('') : say`, ${nameOf(plan.subject)}`;
-  const separator = words(beginning === undefined ? ' ' : ', ');
-  return say`The same operation${which} ${deed}${separator}${when}; this would be another one${own}.`;
+  const since = beginning === undefined ? say` ${when}` : say`, ${when}`;
+  return say`The same operation${which} ${deed}${since}; this would be another one${own}.`;
 }
 
 const nameOf = ({ name }: Subject) => quoted(name, 100);

@@ -91,7 +91,7 @@ function signatureLines({ profile, service, region }: PlanInput['endpoint'], key
 }
 
 function whereOf(call: PlanInput): readonly SafeText[] {
-  const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
+  const account = say`${accountText(call)}${call.isDefaultAccount === true ? detail(words(' (default)')) : words('')}`;
   const places = destinationsOf(call);
   const before = call.endpoint.isSandbox === true ? 1 : 0;
   return call.accountName === undefined ? [...places, account] : places.toSpliced(before, 0, account);
@@ -268,7 +268,7 @@ export const shortQuestion = (plan: Plan, call: ResolvedChange, limits: Question
 const withAges = (text: SafeText, now: Date): SafeText =>
   withTimes(text, (time) => {
     const seconds = (now.getTime() - time) / 1000;
-    return seconds < 0 ? say`in ${duration(-seconds)}` : say`${duration(seconds)} ago`;
+    return seconds < 0 ? say`${duration(-seconds)} from now` : say`${duration(seconds)} ago`;
   });
 
 /** Joins the last lines, so that nothing is left out. */

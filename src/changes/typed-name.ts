@@ -55,6 +55,8 @@ const shortened = (name: string): string =>
 /** The sentence that tells a person what to type. */
 export const typePrompt = (typedName: string): SafeText => say`To go ahead, type ${typedName}`;
 
+export const declineLabel = words('Do nothing');
+
 export const notTyped = words('That does not match.');
 
 /** True if the person typed what is wanted, or if nothing is wanted. */

@@ -12,6 +12,7 @@ import type { Config } from '../config/load-config.js';
 import { callChangeTool, changeToolNames } from '../mcp/tools-of-changes.js';
 import { openServices, startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
+import type { Translator } from '../util/language.js';
 import { crashFacts, errorName, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
@@ -190,7 +191,7 @@ async function execute(
       signal,
       agreed,
       wantsWholeAnswer: true,
-      elicitor: elicitorOn(terminal, signal),
+      elicitor: elicitorOn(terminal, signal, runtime.server.translator),
       onPage: (pages, entries) => showProgress(say`${tool}: ${entries} entries, page ${pages}`),
       onRetry: (failedAttempts) => {
         const failures = attemptsText(failedAttempts) ?? words('');
@@ -211,14 +212,15 @@ async function execute(
 const eraseLine = '\r\x1b[K';
 
 /** Asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because no person could answer. */
-function elicitorOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined {
+function elicitorOn(terminal: Terminal, signal: AbortSignal, { translate }: Translator): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
     // The person is at this terminal, so quick answers, long plans and many questions are allowed.
     isDirect: true,
-    show: (plan) => void stderr.write(`${eraseLine}${planForQuestion(plan, terminal).join('\n')}\n`),
-    ask: (question, _acceptLabel, _cancel, nameToType) => askForConsent(question, nameToType, terminal, signal),
+    show: (plan) => void stderr.write(`${eraseLine}${planForQuestion(plan, terminal, translate).join('\n')}\n`),
+    ask: (question, _acceptLabel, _cancel, nameToType) =>
+      askForConsent(question, nameToType, terminal, signal, translate),
   };
 }
 
@@ -228,6 +230,7 @@ async function askForConsent(
   nameToType: string | undefined,
   terminal: Terminal,
   signal: AbortSignal,
+  t: Translator['translate'],
 ): Promise<FormResponse> {
   const { stdin, stderr } = terminal;
   // With `terminal: true`, readline would handle Ctrl-C itself.
@@ -243,33 +246,34 @@ async function askForConsent(
   };
 
   const consentWord = nameToType ?? 'yes';
-  const shownQuestion = questionLines(question, terminal).join('\n');
+  const shownQuestion = questionLines(t(question), terminal).join('\n');
 
   try {
-    const line = await readLine(`${shownQuestion}\nTo decline, type no. ${typePrompt(consentWord)}\n> `);
+    const line = await readLine(`${shownQuestion}\n${t(say`To decline, type no. ${typePrompt(consentWord)}`)}\n> `);
     if (line === undefined) return { kind: 'cancelled' };
     if (isTyped(consentWord, line)) return { kind: 'agreed' };
     const isRefusal = ['', 'n', 'no'].includes(line.toLowerCase());
     if (nameToType !== undefined && !isRefusal) {
-      printLine(stderr, notTyped);
+      printLine(stderr, t(notTyped));
       return { kind: 'wrongName' };
     }
 
     // An empty line declines without a question for the reason.
-    const reason = line === '' ? undefined : await readLine(reasonPrompt);
+    const reason = line === '' ? undefined : await readLine(`${t(reasonPrompt)} `);
     return { kind: 'declined', reason };
   } finally {
     reader.close();
   }
 }
 
-const reasonPrompt = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
+const reasonPrompt = words('Nothing will be sent. Reason, for the agent and the journal (Enter for none):');
 
 /** The lines of a plan above its question. A line such as `What will happen:` is a heading and becomes bold. */
-export function planForQuestion(plan: Plan, terminal: Terminal): string[] {
+export function planForQuestion(plan: Plan, terminal: Terminal, translate: Translator['translate']): string[] {
   const lines = planDetails(plan).flatMap((line) => {
-    if (/^[A-Z][^.]*:$/.test(line.text)) return [paint('bold', line.text, terminal)];
-    return paragraph(line, terminal, line.text.startsWith('- ') ? 2 : 0);
+    const shown = translate(line);
+    if (/^[A-Z][^.]*:$/.test(line.text)) return [paint('bold', shown.text, terminal)];
+    return paragraph(shown, terminal, line.text.startsWith('- ') ? 2 : 0);
   });
   return [...lines, ''];
 }

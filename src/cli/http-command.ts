@@ -142,7 +142,7 @@ const noStateKey = words(
 
 /** Undefined without a public URL, or without authentication, which signing in needs. */
 async function decisionsOf(
-  { values: { HTTP_PUBLIC_URL: publicUrl, SANDBOX: isSandbox } }: Config,
+  { values: { HTTP_PUBLIC_URL: publicUrl, SANDBOX: isSandbox, LANGUAGE: language } }: Config,
   { store }: Runtime,
   identity: Identity | undefined,
   log: Log,
@@ -152,6 +152,7 @@ async function decisionsOf(
   return {
     publicUrl,
     isSandbox,
+    language,
     signIn,
     store,
     // An accepted change is made in the name and with the scopes of its caller. A change without a caller is from a server that shares the

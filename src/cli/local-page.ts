@@ -25,7 +25,8 @@ export function localPageFor(config: Config, terminal: Terminal, { printsLink = 
   const startServer = async ({ store, server: { changes, accounts, operations } }: Runtime, log: Log) => {
     const { serveLocalPage } = await import('../http/local-decision-page.js');
     const { now } = terminal;
-    return serveLocalPage({ store, changes, accounts, operations, isSandbox: config.values.SANDBOX, now, open, log });
+    const { SANDBOX: isSandbox, LANGUAGE: language } = config.values;
+    return serveLocalPage({ store, changes, accounts, operations, isSandbox, language, now, open, log });
   };
   const showChange = async (id: string): Promise<void> => {
     if (attached === undefined) return;

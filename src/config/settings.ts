@@ -1,5 +1,6 @@
 import './configure-zod.js';
 import { consentModes, deleteConfirmations } from '../calls/account.js';
+import { languages } from '../util/language.js';
 import { logLevels } from '../util/log.js';
 import { own, type SafeText } from '../util/safe-text.js';
 import { keySettings } from './key-settings.js';
@@ -69,6 +70,10 @@ export const sections = {
       'clients that get views: declared for those that say they show them, or on for all',
       schemas.choice(['declared', 'on']),
       { default: 'declared' },
+    ),
+    LANGUAGE: row(
+      "language of what people decide on: en or ja; if not set, English, and on the page the browser's",
+      schemas.choice(languages),
     ),
     OPEN_BROWSER: row(
       'open a page in the browser of this machine if nobody else could decide on a change: on or off',

@@ -15,6 +15,7 @@ import { decideTool } from '../mcp/views/contract/apps.js';
 import { type Showing, viewMeta } from '../mcp/views/results.js';
 import { decisionSchema } from '../mcp/views/view-of-tool.js';
 import type { Operation } from '../tools/define-operation.js';
+import type { Translator } from '../util/language.js';
 import type { Log } from '../util/log.js';
 import { quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Authentication } from './auth.js';
@@ -64,18 +65,22 @@ export const relatedChanges = (change: Change, all: readonly Change[]): readonly
       relatedStates.includes(state),
   );
 
+interface Shown {
+  readonly translator: Translator;
+}
+
 /** The content of the change view: a waiting plan, or the outcome above a decided plan. */
 export function shownChange(
   change: Change,
   user: PageUser,
-  { accounts, operations, now }: Pick<PageDependencies, 'accounts' | 'operations' | 'now'>,
+  { accounts, operations, now, translator }: Pick<PageDependencies, 'accounts' | 'operations' | 'now'> & Shown,
   visible: readonly Change[] = [],
 ): object {
-  if (change.state !== 'waiting') return endOnPage(change, { earlierDecision: standingDecision(change) });
+  if (change.state !== 'waiting') return endOnPage(change, { translator, earlierDecision: standingDecision(change) });
   const mayDecide = reasonAgainst(change, user, accounts) === undefined;
   const operation = operations.find(({ name }) => name === change.tool);
   const others = relatedChanges(change, visible).map((other) => otherChangeText(other, change, operation, now()));
-  return resultForView(waitingOutcome(change, { mayDecide, others }), change);
+  return resultForView(waitingOutcome(change, { mayDecide, others }), change, { translator });
 }
 
 function endOnPage(change: Change, showing: Showing): object {
@@ -105,7 +110,7 @@ function waitingOutcome(
   };
 }
 
-function resultForView(outcome: EndedOutcome, change: Change, showing: Showing = {}): object {
+function resultForView(outcome: EndedOutcome, change: Change, showing: Showing): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const metaOf = (shown: EndedOutcome) => viewMeta(shown, { onDecisionPage: true, ...showing });
   const planMeta = metaOf(waitingOutcome(change, { mayDecide: false }));
@@ -138,25 +143,26 @@ export async function answerClick(
   change: Change,
   click: Decided<PageClick>,
   user: PageUser,
-  dependencies: PageDependencies,
+  dependencies: PageDependencies & Shown,
 ): Promise<object> {
   const { decision: clicked, reason, name: typedName } = click;
   const { tool, id, caller } = change;
   const ofPerson = { decision: clicked, where: 'page', person: user.person, reason, typedName } as const;
   const decided = await decideByClick(change, ofPerson, user, dependencies);
+  const { translator } = dependencies;
   const decision = { decision: clicked, result: effects[decided.kind], person: user.person };
   dependencies.log('info', 'decision', { tool, id, ...decision, caller });
   switch (decided.kind) {
     case 'decided': {
       const earlierDecision = user.person === undefined ? undefined : standingDecision(decided.change);
-      return resultForView(decided.outcome, change, { earlierDecision });
+      return resultForView(decided.outcome, change, { translator, earlierDecision });
     }
     case 'late': {
       const earlierDecision = withReason(decided.change, decided.earlierDecision);
-      return endOnPage(decided.change, { earlierDecision, isLate: decided.isLate });
+      return endOnPage(decided.change, { translator, earlierDecision, isLate: decided.isLate });
     }
     case 'refused':
-      return resultForView(refusedClick(tool, decided), change);
+      return resultForView(refusedClick(tool, decided), change, { translator });
   }
 }
 
@@ -193,7 +199,7 @@ const refusedClick = (tool: string, { code, problems, more }: Refusal): EndedOut
   refusedChange(tool, new Refusal(code, problems, { ...more, mayHaveHappened: false }));
 
 /** The answer to a click that decided nothing, for a temporary reason. */
-export function undecidedClick(reason: SafeText): object {
+export function undecidedClick(reason: SafeText, translator: Translator): object {
   const outcome = refusedClick(decideTool, undecided(reason));
-  return { content: [], _meta: viewMeta(outcome, { onDecisionPage: true }) };
+  return { content: [], _meta: viewMeta(outcome, { onDecisionPage: true, translator }) };
 }

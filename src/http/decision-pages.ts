@@ -2,40 +2,65 @@ import { html } from 'hono/html';
 import type { Risk } from '../calls/outcome.js';
 import type { Change, State } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
-import { countText, humanDuration, sentenceCase } from '../util/human.js';
+import { sentenceCase } from '../util/human.js';
+import type { Translator } from '../util/language.js';
 import { groupedBy, textAt } from '../util/objects.js';
-import { counted, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
+import {
+  counted,
+  duration,
+  own,
+  quoted,
+  type SafeText,
+  say,
+  shortNames,
+  withoutDetails,
+  words,
+} from '../util/safe-text.js';
 import { relatedChanges } from './change-on-page.js';
 import type { PageUser } from './decision-session.js';
 import type { Html } from './pages.js';
 
 /** A whole HTML page with the style and the script of the list. */
-export async function decisionPage(title: SafeText, body: Html): Promise<string> {
-  const [template, titleHtml, bodyHtml] = await Promise.all([readView('list'), html`<title>${title}</title>`, body]);
-  return template.replace('<title></title>', () => String(titleHtml)).replace('<body>', () => `<body>${bodyHtml}`);
+async function decisionPage(title: SafeText, body: Html, { translate, inHtml }: Translator): Promise<string> {
+  const titleTag = html`<title>${translate(title)}</title>`;
+  const [template, titleHtml, bodyHtml] = await Promise.all([readView('list'), titleTag, body]);
+  return inHtml(template)
+    .replace('<title></title>', () => String(titleHtml))
+    .replace('<body>', () => `<body>${bodyHtml}`);
 }
 
-/** The name of a person, caller or account. `<bdi>` isolates right-to-left names. */
-export const nameHtml = (name: string): Html => html`<bdi>${shortNames(quoted(name, 100))}</bdi>`;
+/** The name of a person, caller or account. */
+const nameOf = (name: string): SafeText => shortNames(quoted(name, 100));
 
 /** The top of a page. */
-export const pageTop = ({ person, csrf = '' }: PageUser, links: Html | '' = ''): Html =>
-  html`<header><strong>cloudops-mcp</strong>${links}<div>${person === undefined ? 'On this machine' : html`<span>Signed in as ${nameHtml(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form>`}</div></header>`;
+export const pageTop = ({ person, csrf = '' }: PageUser, { translate: t }: Translator, links: Html | '' = ''): Html =>
+  html`<header><strong>cloudops-mcp</strong>${links}<div>${person === undefined ? t(words('On this machine')) : html`<span>${isolated(t(say`Signed in as ${nameOf(person)}`))}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>${t(words('Sign out'))}</button></form>`}</div></header>`;
 
 /** The next change is found when its link is followed, because changes come and go. */
-export const changeLinks = (id: string): Html =>
-  html`<nav><a href="/decisions">All changes</a> <a href="/decisions/${id}/next">Next change</a></nav>`;
+export const changeLinks = (id: string, { translate: t }: Translator): Html =>
+  html`<nav><a href="/decisions">${t(words('All changes'))}</a> <a href="/decisions/${id}/next">${t(words('Next change'))}</a></nav>`;
 
-export const signInPage = (form: Html, problem?: SafeText): Promise<string> =>
-  decisionPage(
-    words('Sign in'),
-    html`<main><h1>Decisions on changes</h1><p>Sign in to see the changes that wait for you, and to decide on them.</p>${problem !== undefined && html`<p role="alert">${problem}</p>`}${form}</main>`,
-  );
+export function signInPage(form: Html, translator: Translator, problem?: SafeText): Promise<string> {
+  const { translate: t } = translator;
+  const alert = problem !== undefined && html`<p role="alert">${t(problem)}</p>`;
+  const body = html`<main><h1>${t(heading)}</h1><p>${t(words('Sign in to see the changes that wait for you, and to decide on them.'))}</p>${alert}${form}</main>`;
+  return decisionPage(words('Sign in'), body, translator);
+}
 
-export const problemPage = (title: SafeText, text: SafeText): Promise<string> =>
-  decisionPage(title, html`<main><h1>${title}</h1><p>${text}</p><p><a href="/decisions">All changes</a></p></main>`);
+const heading = words('Decisions on changes');
 
-const filters = { caller: 'Asked for by', account: 'Account', tool: 'Tool', risk: 'Risk' } as const;
+export function problemPage(title: SafeText, text: SafeText, translator: Translator): Promise<string> {
+  const { translate: t } = translator;
+  const body = html`<main><h1>${t(title)}</h1><p>${t(text)}</p><p><a href="/decisions">${t(words('All changes'))}</a></p></main>`;
+  return decisionPage(title, body, translator);
+}
+
+const filters = {
+  caller: words('Asked for by'),
+  account: words('Account'),
+  tool: words('Tool'),
+  risk: words('Risk'),
+};
 type FilterName = keyof typeof filters;
 const filterNames = ['caller', 'account', 'tool', 'risk'] as const satisfies readonly FilterName[];
 
@@ -68,7 +93,7 @@ interface ListedChange {
   readonly values: Readonly<Record<FilterName, readonly string[]>>;
 }
 
-interface RowOptions {
+interface RowOptions extends Pick<Translator, 'translate'> {
   readonly shorten: (quotedValue: string) => string;
   readonly showsPlace: boolean;
   readonly marksSandbox: boolean;
@@ -81,7 +106,9 @@ interface RowOptions {
 export function listPage(
   user: PageUser,
   { changes, accountsAreNamed, isSandbox, filter, now }: ListOptions,
+  translator: Translator,
 ): Promise<string> {
+  const { translate: t } = translator;
   const all = changes.map((change): ListedChange => {
     const { caller = '', tool, plan } = change;
     const account = (accountsAreNamed && textAt(change.args, 'account')) || '';
@@ -94,44 +121,48 @@ export function listPage(
   // What is the same in all rows is said once.
   const isAllSandbox =
     isSandbox || (filtered.length > 0 && filtered.every(({ change }) => change.plan.sandbox === true));
-  const places = new Set(filtered.map(({ change }) => placeOf(change)));
+  const places = new Set(filtered.map(({ change }) => placeOf(change, translator)));
   const [place = ''] = filtered.length > 1 && places.size === 1 ? places : [];
   const row = {
-    shorten: idShortener(filtered.map(({ change }) => summaryOf(change))),
+    shorten: idShortener(filtered.map(({ change }) => summaryOf(change).text)),
     showsPlace: place === '',
     marksSandbox: !isAllSandbox,
     changes,
     now,
+    translate: t,
   };
 
   const title = waiting.length === 0 ? words('Nothing waits for a decision') : waitTitle(waiting.length);
-  const lists = html`${isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`}<h2>${title}</h2>${place !== '' && html`<p class="quiet">${sentenceCase(place)}</p>`}${waitingList(waiting, all.length > filtered.length, row)}${decidedList(decided, row)}`;
-  return decisionPage(
-    title,
-    html`${pageTop(user)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`,
-  );
+  const lists = html`${isAllSandbox && html`<p class="sandbox">${t(words('Sandbox: nothing real happens'))}</p>`}<h2>${t(title)}</h2>${place !== '' && html`<p class="quiet">${sentenceCase(place)}</p>`}${waitingList(waiting, all.length > filtered.length, row)}${decidedList(decided, row)}`;
+  const body = html`${pageTop(user, translator)}<main><h1>${t(heading)}</h1>${filterForm(all, filter, translator)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`;
+  return decisionPage(title, body, translator);
 }
 
 const waitTitle = (count: number): SafeText =>
-  say`${counted(count, 'change')} ${words(count === 1 ? 'waits' : 'wait')} for a decision`;
+  count === 1 ? say`${count} change waits for a decision` : say`${count} changes wait for a decision`;
 
-const nothingWaits = html`<p class="quiet">When an agent asks for a change that a person has to agree to, the change appears here by itself. Open it to read its plan, and agree or decline. Nothing is sent before that.</p>`;
-const nothingFits = html`<p class="quiet">No change that waits fits the filter. <a href="/decisions">Show all changes</a></p>`;
+const nothingWaits = words(
+  'When an agent asks for a change that a person has to agree to, the change appears here by itself. Open it to read its plan, and agree or decline. Nothing is sent before that.',
+);
 
 const waitingList = (waiting: readonly ListedChange[], isFiltered: boolean, row: RowOptions): Html => {
-  if (waiting.length === 0) return isFiltered ? nothingFits : nothingWaits;
-  return html`<ul class="waiting">${waiting.slice(0, longestList).map((listed) => listItem(listed, row))}</ul>${hiddenCount(waiting.length, longestList)}`;
+  const { translate: t } = row;
+  if (waiting.length === 0)
+    return isFiltered
+      ? html`<p class="quiet">${t(words('No change that waits fits the filter.'))} <a href="/decisions">${t(words('Show all changes'))}</a></p>`
+      : html`<p class="quiet">${t(nothingWaits)}</p>`;
+  return html`<ul class="waiting">${waiting.slice(0, longestList).map((listed) => listItem(listed, row))}</ul>${hiddenCount(waiting.length, longestList, row)}`;
 };
 
 const decidedList = (decided: readonly ListedChange[], row: RowOptions): Html | false =>
   decided.length > 0 &&
-  html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map((listed) => listItem(listed, row))}</ul>${hiddenCount(decided.length, longestHistory)}`;
+  html`<h2>${row.translate(words('Recently decided'))}</h2><ul>${decided.slice(0, longestHistory).map((listed) => listItem(listed, row))}</ul>${hiddenCount(decided.length, longestHistory, row)}`;
 
 /** Changes of the same thing follow the first of them. */
 const togetherBySubject = (changes: readonly ListedChange[]): readonly ListedChange[] =>
   [...groupedBy(changes, ({ change }) => change.subject?.digest ?? change.id).values()].flat();
 
-type Mark = readonly [cssClass: string, text: string];
+type Mark = readonly [cssClass: string, text: SafeText];
 
 function relatedMarks(change: Change, changes: readonly Change[]): readonly Mark[] {
   if (change.state !== 'waiting') return [];
@@ -139,20 +170,20 @@ function relatedMarks(change: Change, changes: readonly Change[]): readonly Mark
   const isOlder = others.some(({ state, madeAt }) => state === 'waiting' && madeAt > change.madeAt);
   const isOtherAccepted = others.some(({ state }) => state !== 'waiting');
   const marks: Mark[] = [];
-  if (isOlder) marks.push(['unknown', 'Older: a newer plan waits']);
-  if (isOtherAccepted) marks.push(['unknown', 'Another plan was accepted']);
+  if (isOlder) marks.push(['unknown', words('Older: a newer plan waits')]);
+  if (isOtherAccepted) marks.push(['unknown', words('Another plan was accepted')]);
   return marks;
 }
 
 const matches = ({ values }: ListedChange, filter: ListFilter) =>
   filterNames.every((name) => filter[name] === '' || values[name].includes(filter[name]));
 
-const hiddenCount = (count: number, limit: number) =>
+const hiddenCount = (count: number, limit: number, { translate: t }: RowOptions) =>
   count > limit &&
-  html`<p class="quiet">${countText(count - limit, 'other change')}, which this page does not show.</p>`;
+  html`<p class="quiet">${t(say`${counted(count - limit, 'other change')}, which this page does not show.`)}</p>`;
 
 /** A filter is offered if there is a choice, or if it is in use. */
-function filterForm(all: readonly ListedChange[], filter: ListFilter): Html | false {
+function filterForm(all: readonly ListedChange[], filter: ListFilter, { translate: t }: Translator): Html | false {
   const fields = filterNames.flatMap((name) => {
     const values = [...new Set(all.flatMap((listed) => listed.values[name]))].filter((value) => value !== '').sort();
     return values.length > 1 || filter[name] !== '' ? [{ name, values }] : [];
@@ -160,64 +191,66 @@ function filterForm(all: readonly ListedChange[], filter: ListFilter): Html | fa
   if (fields.length === 0) return false;
   const selects = fields.map(({ name, values }) => {
     const options = ['', ...values].map((value) => {
-      const text = value === '' ? 'All' : shortNames(own(value)).text;
-      return html`<option value="${value}" ${value === filter[name] && 'selected'}>${text}</option>`;
+      const [, mark] = Object.entries(riskMarks).find(([risk]) => name === 'risk' && risk === value)?.[1] ?? [];
+      const text = value === '' ? words('All') : (mark ?? shortNames(own(value)));
+      return html`<option value="${value}" ${value === filter[name] && 'selected'}>${t(text)}</option>`;
     });
-    return html`<div><label for="${name}">${filters[name]}</label><select id="${name}" name="${name}">${options}</select></div>`;
+    return html`<div><label for="${name}">${t(filters[name])}</label><select id="${name}" name="${name}">${options}</select></div>`;
   });
   // With scripts, a choice applies at once.
-  return html`<form class="filter" method="get" action="/decisions">${selects}<noscript><button>Show</button></noscript></form>`;
+  return html`<form class="filter" method="get" action="/decisions">${selects}<noscript><button>${t(words('Show'))}</button></noscript></form>`;
 }
 
 const riskMarks: Readonly<Record<Risk, Mark>> = {
-  'costs money': ['cost', 'Costs money'],
-  'may cost money': ['cost', 'May cost money'],
-  'no way back': ['one-way', 'No way back'],
+  'costs money': ['cost', words('Costs money')],
+  'may cost money': ['cost', words('May cost money')],
+  'no way back': ['one-way', words('No way back')],
 };
 
-const underWay: Mark = ['', 'No outcome yet'];
+const underWay: Mark = ['', words('No outcome yet')];
 
 const stateMarks: Readonly<Record<Exclude<State, 'waiting'>, Mark>> = {
   approved: underWay,
   begun: underWay,
-  accepted: ['accepted', 'Accepted'],
-  partly: ['unknown', 'Done in part'],
-  rejected: ['rejected', 'Rejected by the cloud'],
-  'not sent': ['', 'Not sent'],
-  unknown: ['unknown', 'Outcome unknown'],
-  declined: ['', 'Declined'],
-  withdrawn: ['', 'Withdrawn'],
+  accepted: ['accepted', words('Accepted')],
+  partly: ['unknown', words('Done in part')],
+  rejected: ['rejected', words('Rejected by the cloud')],
+  'not sent': ['', words('Not sent')],
+  unknown: ['unknown', words('Outcome unknown')],
+  declined: ['', words('Declined')],
+  withdrawn: ['', words('Withdrawn')],
 };
 
-function listItem({ change }: ListedChange, { shorten, showsPlace, marksSandbox, changes, now }: RowOptions): Html {
+function listItem({ change }: ListedChange, row: RowOptions): Html {
+  const { shorten, showsPlace, marksSandbox, changes, now, translate: t } = row;
   const { id, caller, plan, decision, madeAt, expiresAt, decidedAt, state } = change;
   const isWaiting = state === 'waiting';
 
   const marks: Mark[] = [...relatedMarks(change, changes)];
   if (isWaiting) marks.push(...plan.risks.map((risk) => riskMarks[risk]));
   else marks.push(stateMarks[state]);
-  if (marksSandbox && plan.sandbox === true) marks.push(['in-sandbox', 'Sandbox']);
-  const markElements = marks.map(([cssClass, text]) => html`<span class="${cssClass}">${text}</span> `);
+  if (marksSandbox && plan.sandbox === true) marks.push(['in-sandbox', words('Sandbox')]);
+  const markElements = marks.map(([cssClass, text]) => html`<span class="${cssClass}">${t(text)}</span> `);
 
-  const place = showsPlace && html`${isolated(placeOf(change))} · `;
-  const by = caller !== undefined && html` by ${nameHtml(caller)}`;
-  const asked = html`<span class="asked">Asked for${by}</span> ${ago(madeAt, now)}`;
+  const place = showsPlace && html`${isolated(placeOf(change, row))} · `;
+  const by = caller === undefined ? words('Asked for') : say`Asked for by ${nameOf(caller)}`;
+  const asked = html`<span class="asked">${isolated(t(by))}</span> ${ago(madeAt, row)}`;
   const isSoon = expiresAt - now.getTime() < soonMs;
   const expiry =
     isWaiting &&
-    html`<span class="${isSoon ? 'soon' : 'wide'}"> · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}</span>`;
-  const byPerson = decision?.person !== undefined && html` by ${nameHtml(decision.person)}`;
-  const decided = decidedAt !== undefined && html` · decided${byPerson} ${ago(decidedAt, now)}`;
-  return html`<li class="plan"><a dir="auto" href="/decisions/${id}/">${isolated(summaryOf(change), shorten)}</a><p class="facts">${markElements}<small>${place}${asked}${expiry}${decided}</small></p></li>`;
+    html`<span class="${isSoon ? 'soon' : 'wide'}"> · ${timeText(expiresAt, t(say`expires in ${timeLeft(expiresAt, now)}`))}</span>`;
+  const who = decision?.person === undefined ? words('decided') : say`decided by ${nameOf(decision.person)}`;
+  const decided = decidedAt !== undefined && html` · ${isolated(t(who))} ${ago(decidedAt, row)}`;
+  return html`<li class="plan"><a dir="auto" href="/decisions/${id}/">${isolated(t(summaryOf(change)), shorten)}</a><p class="facts">${markElements}<small>${place}${asked}${expiry}${decided}</small></p></li>`;
 }
 
-const summaryOf = ({ plan }: Change): string => shortNames(plan.summary).text;
+const summaryOf = ({ plan }: Change): SafeText => shortNames(plan.summary);
 
 /** Account and region, without their reasons. */
-const placeOf = ({ plan }: Change): string =>
+const placeOf = ({ plan }: Change, { translate: t }: Pick<Translator, 'translate'>): string =>
   plan.where
-    .map(({ text }) => text.replace(/ \([^()]*\)$/, ''))
-    .filter((text) => !text.startsWith('zone'))
+    .filter(({ text }) => !text.startsWith('zone'))
+    .map((text) => t(withoutDetails(text)))
     .join(' · ');
 
 const quotedParts = (text: string): readonly string[] => text.split(/("(?:[^"\\]|\\.)*")/);
@@ -237,8 +270,8 @@ function idShortener(summaries: readonly string[]): RowOptions['shorten'] {
 }
 
 /** `<bdi>` keeps right-to-left values from reordering our words. */
-const isolated = (text: string, shorten: RowOptions['shorten'] = (value) => value): Html =>
-  html`${quotedParts(text).map((part, index) => {
+const isolated = (text: SafeText | string, shorten: RowOptions['shorten'] = (value) => value): Html =>
+  html`${quotedParts(String(text)).map((part, index) => {
     if (index % 2 === 0) return part;
     const shown = shorten(part);
     return shown === part ? html`<bdi>${part}</bdi>` : html`<bdi title="${part.slice(1, -1)}">${shown}</bdi>`;
@@ -247,17 +280,17 @@ const isolated = (text: string, shorten: RowOptions['shorten'] = (value) => valu
 /** A plan that expires within this time says so in narrow lists too. */
 const soonMs = 2 * 3_600_000;
 
-const ago = (time: number, now: Date): Html => {
+const ago = (time: number, { now, translate: t }: RowOptions): Html => {
   const seconds = Math.max(0, now.getTime() - time) / 1000;
-  return timeText(time, seconds < 60 ? 'just now' : `${humanDuration(seconds)} ago`);
+  return timeText(time, t(seconds < 60 ? words('just now') : say`${duration(seconds)} ago`));
 };
 
-function timeLeft(expiresAt: number, now: Date): string {
+function timeLeft(expiresAt: number, now: Date): SafeText {
   const seconds = Math.max(0, expiresAt - now.getTime()) / 1000;
-  return seconds < 7200 ? humanDuration(seconds) : `${Math.floor(seconds / 3600)} h`;
+  return seconds < 7200 ? duration(seconds) : say`${Math.floor(seconds / 3600)} h`;
 }
 
-function timeText(time: number, text: string): Html {
+function timeText(time: number, text: SafeText): Html {
   const iso = new Date(time).toISOString();
   return html`<time datetime="${iso}" title="${iso.slice(0, 16).replace('T', ' ')} UTC">${text}</time>`;
 }

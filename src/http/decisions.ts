@@ -2,9 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import { HTTPException } from 'hono/http-exception';
+import { languageDetector } from 'hono/language';
 import type { Accounts } from '../calls/account.js';
 import type { Change } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
+import { type Language, languages, type Translator, translatorFor } from '../util/language.js';
 import { reasonOf } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
 import { type SafeText, sentence, words } from '../util/safe-text.js';
@@ -41,6 +43,8 @@ export interface DecisionsOptions extends PageDependencies {
   /** Undefined at a secret address, which only the person at this machine has. */
   readonly signIn: { readonly way: SignIn; readonly stateKeys: SealingKeys } | undefined;
   readonly noteRefusal?: NoteRefusal;
+  /** Undefined for the browser's. */
+  readonly language?: Language | undefined;
   /** True if all changes go to the sandbox. */
   readonly isSandbox?: boolean;
 }
@@ -51,7 +55,7 @@ const maximumBodies = 16 * maximumBody;
 export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
 
 interface DecisionsEnv extends PageEnv {
-  readonly Variables: { user: PageUser; change: Change };
+  readonly Variables: PageEnv['Variables'] & { user: PageUser; change: Change };
 }
 type Pages = Hono<DecisionsEnv>;
 type Middleware = MiddlewareHandler<DecisionsEnv>;
@@ -69,20 +73,30 @@ export function createDecisions(options: DecisionsOptions) {
     context.header('cache-control', 'no-store');
     await next();
   });
+  pages.use(
+    languageDetector({ order: ['header'], caches: false, supportedLanguages: [...languages], fallbackLanguage: 'en' }),
+  );
+  pages.use(async (context, next) => {
+    const ofBrowser = languages.find((language) => language === context.var.language);
+    context.set('translator', await translatorFor(options.language ?? ofBrowser));
+    await next();
+  });
   pages.use(hostHeaders);
   // Hono's default also accepts other ports of this host.
   pages.use(csrf({ origin, secFetchSite: () => false }));
   // The view holds no secrets, and its sandboxed frame sends no cookies.
-  pages.get(`${changePath}/view`, viewHeaders, async (context) => context.html(await readView('change')));
+  pages.get(`${changePath}/view`, viewHeaders, async (context) =>
+    context.html(context.var.translator.inHtml(await readView('change'))),
+  );
   addSignIn(pages, options);
 
   pages.on('GET', ['/decisions', '/decisions/'], async (context) => {
-    const { user } = context.var;
+    const { user, translator } = context.var;
     const changes = await visibleChanges(user, options);
     const filter = filterIn((name) => context.req.query(name));
     const { isSandbox = false } = options;
     const list = { changes, accountsAreNamed: accounts.areNamed, isSandbox, filter, now: now() };
-    return context.html(listPage(user, list));
+    return context.html(listPage(user, list, translator));
   });
   // `/*` also matches the path without a slash at its end.
   pages.use(`${changePath}/*`, requireChange(options));
@@ -93,13 +107,18 @@ export function createDecisions(options: DecisionsOptions) {
 }
 
 /** A click that comes at a bad time decided nothing, and a page can be loaded again. @throws all other errors */
-function answerError(error: Error, context: Context, { noteRefusal }: DecisionsOptions): Response | Promise<Response> {
+function answerError(
+  error: Error,
+  context: Context<DecisionsEnv>,
+  { noteRefusal }: DecisionsOptions,
+): Response | Promise<Response> {
   if (error instanceof HTTPException) throw otherSite();
   if (!(error instanceof NotNow)) throw error;
   noteRefusal?.(context.env.incoming, error);
+  const { translator } = context.var;
   if (context.req.method === 'POST' && context.req.path.endsWith('/tool'))
-    return context.json(undecidedClick(error.missing));
-  return context.html(problemPage(sentence(error.missing), error.advice), 503, error.headers);
+    return context.json(undecidedClick(error.missing, translator));
+  return context.html(problemPage(sentence(error.missing), error.advice, translator), 503, error.headers);
 }
 
 /** Adds the routes to sign in and out. The routes after them have a `user`. */
@@ -116,8 +135,8 @@ function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
   const cookie = createSessionCookie(stateKeys, now);
   const readForm = createFormReader();
   const logRefusal = createLimitedLog(now, log, 'sign-in refused');
-  const signInAt = (changeId: string | undefined, problem?: SafeText) =>
-    signInPage(way.form(changeId === undefined ? '' : `?change=${changeId}`), problem);
+  const signInAt = ({ translator }: PageEnv['Variables'], changeId: string | undefined, problem?: SafeText) =>
+    signInPage(way.form(changeId === undefined ? '' : `?change=${changeId}`, translator), translator, problem);
 
   pages.route(
     '/',
@@ -126,7 +145,7 @@ function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
       readForm,
       refuse(context, text, logReason, changeId) {
         logRefusal(context.env.incoming, logReason);
-        return context.html(signInAt(changeId, text), 401);
+        return context.html(signInAt(context.var, changeId, text), 401);
       },
       refuseForNow(context, missing, logReason) {
         logRefusal(context.env.incoming, logReason);
@@ -139,7 +158,7 @@ function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
       },
     }),
   );
-  pages.get('/decisions/sign-in', (context) => context.html(signInAt(changeInQuery(context))));
+  pages.get('/decisions/sign-in', (context) => context.html(signInAt(context.var, changeInQuery(context))));
 
   pages.use(async (context, next) => {
     const session = cookie.read(context);
@@ -169,7 +188,7 @@ const requireChange =
     const change = await readPlans(() => options.store.find(context.req.param('id') ?? ''), options);
     // Missing and invisible changes get the same answer, so that nobody learns which changes others have.
     if (change === undefined || !isVisible(change, context.var.user, options.accounts))
-      return context.html(problemPage(words('No such plan'), goneText), 404);
+      return context.html(problemPage(words('No such plan'), goneText, context.var.translator), 404);
     context.set('change', change);
     return next();
   };
@@ -203,11 +222,11 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
 
   pages.get(changePath, (context) => context.redirect(`/decisions/${context.var.change.id}/`, 303));
   pages.get(`${changePath}/`, async (context) => {
-    const { user, change } = context.var;
+    const { user, change, translator } = context.var;
     const reason = reasonAgainst(change, user, accounts);
     if (reason !== undefined && change.state === 'waiting')
-      return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
-    return context.html(withUser(await readView('page'), user, change));
+      return context.html(problemPage(words('You cannot decide on this change'), reason, translator), 403);
+    return context.html(withUser(translator.inHtml(await readView('page')), user, change, translator));
   });
   pages.get(`${changePath}/next`, async (context) => {
     const { user, change } = context.var;
@@ -222,19 +241,21 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
     await next();
   });
   pages.post(`${changePath}/call`, async (context) => {
-    const { user, change } = context.var;
+    const { user, change, translator } = context.var;
     const visible = await visibleChanges(user, options);
-    return context.json({ note: noteOf(change), result: shownChange(change, user, options, visible) });
+    const result = shownChange(change, user, { ...options, translator }, visible);
+    return context.json({ note: translator.translate(noteOf(change)), result });
   });
   pages.post(`${changePath}/tool`, async (context) => {
-    const { user, change } = context.var;
+    const { user, change, translator } = context.var;
     const click = readClick(parseJson(String(await readBody(context.env.incoming))));
     if (click?.ticket !== change.id) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
     const { decision, ...typed } = click;
-    if (decision !== 'look') return context.json(await answerClick(change, { ...typed, decision }, user, options));
+    const shown = { ...options, translator };
+    if (decision !== 'look') return context.json(await answerClick(change, { ...typed, decision }, user, shown));
     const visible = await visibleChanges(user, options);
     const otherWaits = nextOf(change, user, visible, accounts) !== undefined;
-    return context.json({ ...shownChange(change, user, options, visible), otherWaits });
+    return context.json({ ...shownChange(change, user, shown, visible), otherWaits });
   });
 }
 
@@ -251,10 +272,10 @@ const goneText = words(
   'It has expired, was never there, or is for somebody else. If it was decided, the journal has its outcome.',
 );
 
-const withUser = (html: string, user: PageUser, { id }: Change): string =>
+const withUser = (html: string, user: PageUser, { id }: Change, translator: Translator): string =>
   html
     .replace('<meta name="viewport"', `<meta name="csrf-token" content="${user.csrf ?? ''}"><meta name="viewport"`)
-    .replace('<body>', () => `<body>${pageTop(user, changeLinks(id))}`);
+    .replace('<body>', () => `<body>${pageTop(user, translator, changeLinks(id, translator))}`);
 
 /** In bytes. Low, because people who are not signed in can send forms. */
 const maximumForm = 8 * 1024;

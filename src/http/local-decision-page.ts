@@ -6,7 +6,9 @@ import { createDecisions, type DecisionsOptions } from './decisions.js';
 import { checkHostAndOrigin, close, HttpError, listen, sendJson } from './http-helpers.js';
 import { notFound } from './pages.js';
 
-interface LocalPageOptions extends Omit<PageDependencies, 'callerOf'>, Pick<DecisionsOptions, 'isSandbox'> {
+interface LocalPageOptions
+  extends Omit<PageDependencies, 'callerOf'>,
+    Pick<DecisionsOptions, 'isSandbox' | 'language'> {
   /** Resolves with the file that redirects to the URL, if there is one. */
   readonly open: (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
 }

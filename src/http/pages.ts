@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Hono, MiddlewareHandler } from 'hono';
 import type { html } from 'hono/html';
 import { secureHeaders } from 'hono/secure-headers';
+import type { Translator } from '../util/language.js';
 import type { SafeText } from '../util/safe-text.js';
 import { HttpError, webHeaders } from './http-helpers.js';
 
@@ -10,6 +11,8 @@ import { HttpError, webHeaders } from './http-helpers.js';
 /** Gives handlers Node's request and response. */
 export interface PageEnv {
   readonly Bindings: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
+  /** For the language of the person. */
+  readonly Variables: { translator: Translator };
 }
 
 export const otherSite = () => new HttpError(403, 'origin', 'The request comes from another site.');

@@ -35,7 +35,9 @@ export interface HttpOptions extends McpEndpointOptions {
   /** The host names (without port) of this server, whose pages may also call it. */
   readonly hosts: readonly string[];
   readonly decisions?:
-    | (Pick<DecisionsOptions, 'publicUrl' | 'store' | 'callerOf' | 'log' | 'isSandbox'> & { readonly signIn: SignIn })
+    | (Pick<DecisionsOptions, 'publicUrl' | 'store' | 'callerOf' | 'log' | 'isSandbox' | 'language'> & {
+        readonly signIn: SignIn;
+      })
     | undefined;
   readonly timeoutMs: number;
   readonly missingPart: () => NeededPart | undefined;

@@ -6,7 +6,7 @@ import { approveScope, readScope, scopes as serverScopes, writeScope } from '../
 import type { HttpClient } from '../transport/http-client.js';
 import { reasonOf } from '../util/log.js';
 import { lazy } from '../util/objects.js';
-import { own, words } from '../util/safe-text.js';
+import { own, say, words } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 import { createSealedCookie, type NewSession, sessionMs } from './decision-session.js';
 import { fetchFromIssuer, IssuerProblem } from './find-issuer.js';
@@ -46,8 +46,8 @@ type Pending = z.output<ReturnType<typeof pendingSchema>>;
 
 /** Signs in at the issuer, by authorization code with PKCE. The ID token may have another `sub`, so the access token counts. */
 export const signInAtIssuer = (options: IssuerSignInOptions): SignIn => ({
-  form: (query) =>
-    html`<p class="quiet">You sign in at ${own(new URL(options.issuer).host)} with your usual account.</p><a class="button" href="/decisions/start${query}">Sign in</a>`,
+  form: (query, { translate: t }) =>
+    html`<p class="quiet">${t(say`You sign in at ${own(new URL(options.issuer).host)} with your usual account.`)}</p><a class="button" href="/decisions/start${query}">${t(words('Sign in'))}</a>`,
   routes: (reception) => signInRoutes(options, reception),
   renew: async (session) => (session.token === undefined ? session : undefined),
 });

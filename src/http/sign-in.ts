@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { accountScopePrefix } from '../calls/account.js';
+import type { Translator } from '../util/language.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Authenticate } from './auth.js';
@@ -12,7 +13,7 @@ import { decidesOnly } from './tokens-file.js';
 /** A way to sign in to the pages for decisions: by a token, or at an issuer. */
 export interface SignIn {
   /** `query` is empty, or `?change=` with the wanted change. */
-  form(query: string): Html;
+  form(query: string, translator: Translator): Html;
   routes(reception: Reception): Hono<PageEnv>;
   /** Returns the session with the rights that the person has now. @throws NotNow if the rights cannot be verified now */
   renew(session: DecisionSession): Promise<DecisionSession | undefined>;
@@ -55,8 +56,8 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
   };
 
   return {
-    form: (query) =>
-      html`<form method="post" action="/decisions/sign-in${query}"><label for="token">Token with the scope cloudops:approve</label><input id="token" name="token" type="password" autocomplete="current-password" required><p class="quiet">The person who runs this server made it for you, with your name in its file of tokens. The token of an agent does not work here.</p><button>Sign in</button></form>`,
+    form: (query, { translate: t }) =>
+      html`<form method="post" action="/decisions/sign-in${query}"><label for="token">${t(words('Token with the scope cloudops:approve'))}</label><input id="token" name="token" type="password" autocomplete="current-password" required><p class="quiet">${t(aboutToken)}</p><button>${t(words('Sign in'))}</button></form>`,
     routes: ({ admit, refuse, readForm }) =>
       new Hono<PageEnv>().post('/decisions/sign-in', requireType(formMediaType), async (context) => {
         const changeId = changeInQuery(context);
@@ -74,4 +75,7 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
   };
 }
 
+const aboutToken = words(
+  'The person who runs this server made it for you, with your name in its file of tokens. The token of an agent does not work here.',
+);
 const retryText = words('Load this page again in a few seconds.');

@@ -3,24 +3,31 @@ import { inputResponse, SdkError, SdkErrorCode, type ServerContext } from '@mode
 import * as z from 'zod';
 import type { Brought, Elicitor, FormResponse, Guide, Visit } from '../changes/change-context.js';
 import { longestReason } from '../changes/decline-reason.js';
-import { isTyped, typePrompt } from '../changes/typed-name.js';
+import { declineLabel, isTyped, typePrompt } from '../changes/typed-name.js';
+import { english, type Translator } from '../util/language.js';
 import { isObject, textAt, valueAt } from '../util/objects.js';
+import { type SafeText, words } from '../util/safe-text.js';
 import type { Client } from './client.js';
 import { canLeaveFieldsEmpty } from './client-quirks.js';
 
-const declineLabel = 'Do nothing';
-
 /** The form of a question. The accepting label is selected, so that it agrees with the client's button. */
-export function consentForm(client: Pick<Client, 'name'>, acceptLabel: string, nameToType?: string) {
+export function consentForm(
+  client: Pick<Client, 'name'>,
+  accept: SafeText,
+  nameToType?: string,
+  { translate: t }: Translator = english,
+) {
   const text = { type: 'string' as const };
   if (nameToType !== undefined)
     return {
       type: 'object' as const,
-      properties: { name: { ...text, title: typePrompt(nameToType).text } },
+      properties: { name: { ...text, title: t(typePrompt(nameToType)).text } },
       required: ['name'],
     };
-  const decision = { ...text, title: 'Decision', enum: [acceptLabel, declineLabel], default: acceptLabel };
-  const reason = { ...text, title: 'Reason, if you decline', maxLength: longestReason };
+  const acceptLabel = t(accept).text;
+  const labels = [acceptLabel, t(declineLabel).text];
+  const decision = { ...text, title: t(words('Decision')).text, enum: labels, default: acceptLabel };
+  const reason = { ...text, title: t(words('Reason, if you decline')).text, maxLength: longestReason };
   const properties = { decision, ...(canLeaveFieldsEmpty(client) && { reason }) };
   return { type: 'object' as const, properties, required: ['decision'] };
 }
@@ -40,21 +47,23 @@ export function waysToAsk(
   client: Client,
   context: ServerContext,
   onWaiting: () => void,
+  translator: Translator = english,
 ): { readonly elicitor?: Elicitor; readonly guide?: Guide } {
   const isLater = context.mcpReq.envelope !== undefined;
   if (!isLater && context.http !== undefined) return {};
   const later = async () => 'later' as const;
 
   const ask: Elicitor['ask'] = async (message, accept, cancelSignal, nameToType) => {
-    const acceptLabel = accept.text;
-    const requestedSchema = consentForm(client, acceptLabel, nameToType);
-    const params = { mode: 'form', message: message.text, requestedSchema };
+    const requestedSchema = consentForm(client, accept, nameToType, translator);
+    const params = { mode: 'form', message: translator.translate(message).text, requestedSchema };
     // The SDK's `elicitInput` would drop answers that do not fit the form exactly.
     const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
-    return answer.kind === 'answered' ? responseOf(answer.result, acceptLabel, nameToType) : { kind: answer.kind };
+    return answer.kind === 'answered'
+      ? responseOf(answer.result, accept, nameToType, translator)
+      : { kind: answer.kind };
   };
   const send: Guide['send'] = async (message, url, cancelSignal) => {
-    const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };
+    const params = { mode: 'url', message: translator.translate(message).text, url, elicitationId: randomUUID() };
     const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
     return answer.kind === 'answered' ? visitOf(answer.result) : 'cancelled';
   };
@@ -65,14 +74,17 @@ export function waysToAsk(
 }
 
 /** Returns what a repeated call brings back from the user. */
-export function broughtBy({ mcpReq: { inputResponses, requestState } }: ServerContext): Brought {
+export function broughtBy(
+  { mcpReq: { inputResponses, requestState } }: ServerContext,
+  translator: Translator = english,
+): Brought {
   const proof = requestState<string>();
   if (proof === undefined || inputResponses === undefined) return { kind: 'nothing' };
   const answer = inputResponse(inputResponses, 'consent');
   return {
     kind: 'answer',
     proof,
-    responseTo: (acceptLabel, nameToType) => responseOf(answer, acceptLabel, nameToType),
+    responseTo: (accept, nameToType) => responseOf(answer, accept, nameToType, translator),
     visit: visitOf(answer),
   };
 }
@@ -112,7 +124,12 @@ function visitOf(answer: unknown): Visit {
 }
 
 /** An answer without content is no response. */
-function responseOf(answer: unknown, acceptLabel: string, nameToType: string | undefined): FormResponse {
+function responseOf(
+  answer: unknown,
+  accept: SafeText,
+  nameToType: string | undefined,
+  { translate: t }: Translator,
+): FormResponse {
   const action = textAt(answer, 'action');
   if (action === 'decline') return { kind: 'declined' };
   if (action === 'cancel') return { kind: 'cancelled' };
@@ -122,7 +139,8 @@ function responseOf(answer: unknown, acceptLabel: string, nameToType: string | u
   if (nameToType !== undefined)
     return { kind: isTyped(nameToType, textAt(answer, 'content.name')) ? 'agreed' : 'wrongName' };
   const label = textAt(answer, 'content.decision');
-  if (label !== acceptLabel && label !== declineLabel) return { kind: 'notAsked' };
+  const acceptLabel = t(accept).text;
+  if (label !== acceptLabel && label !== t(declineLabel).text) return { kind: 'notAsked' };
   // A reason declines, even if the other option is still selected.
   const reason = textAt(answer, 'content.reason');
   return label === acceptLabel && !reason?.trim() ? { kind: 'agreed' } : { kind: 'declined', reason };

@@ -2,6 +2,7 @@ import { ResourceNotFoundError, type Server, type ServerContext } from '@modelco
 import type { Accounts } from '../calls/account.js';
 import { type Principal, visibleCaller } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
+import type { Translator } from '../util/language.js';
 import { quote } from '../util/quote.js';
 import type { Client } from './client.js';
 import { skillResource } from './skills.js';
@@ -17,6 +18,8 @@ export interface ResourceTexts {
   readonly journal: (caller: string | undefined, accounts: readonly string[] | undefined) => Promise<string>;
   /** Returns the contents of the sandbox in Markdown. */
   readonly sandbox?: (() => Promise<string>) | undefined;
+  /** For the views. */
+  readonly translator?: Translator | undefined;
 }
 
 const mimeType = 'text/markdown';
@@ -62,7 +65,7 @@ export function serveResources(
     ...operations.map(referenceOf),
   ];
   const viewNames = [...new Set(operations.map(viewOf))].filter((name) => name !== undefined);
-  const views = viewNames.map(viewResource);
+  const views = viewNames.map((view) => viewResource(view, texts.translator));
 
   server.setRequestHandler('resources/list', (_request, context) => {
     const shown = clientFor(context).views ? [...documents, ...views] : documents;

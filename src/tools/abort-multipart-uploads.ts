@@ -129,7 +129,8 @@ export const abortMultipartUploads = defineOperation({
   summarize: ({ done = 0, gone = 0, unverified = 0 }) =>
     join(
       sentences(
-        done > 0 && say`${counted(done, 'upload')} ${words(done === 1 ? 'was' : 'were')} aborted, and seen to be gone.`,
+        done === 1 && say`${done} upload was aborted, and seen to be gone.`,
+        done > 1 && say`${done} uploads were aborted, and seen to be gone.`,
         unverified > 0 && say`Aborted, but not seen to be gone: ${unverified}.`,
         gone > 0 && say`Gone already: ${gone}.`,
       ),

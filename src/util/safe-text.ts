@@ -1,5 +1,6 @@
 import { countText as countedText, humanBytes, humanDuration, sentenceCase } from './human.js';
 import { escapeInvisible, escapeQuoted, quote, quoteName } from './quote.js';
+import { findWords, piecesOfTemplate, type TextTable, translationOf } from './translate.js';
 
 /**
  * Text that is safe to show: our own words, with everything from outside quoted, so that a value cannot pass for our words.
@@ -222,6 +223,14 @@ export const sentence = (text: SafeText): SafeText => new SafeText(withStart(tex
 function withStart([first, ...others]: readonly Part[], change: (start: string) => string): readonly Part[] {
   if (first === undefined) return [];
   if (first.kind === 'words') return [wordsPart(change(first.text)), ...others];
+  if (first.kind === 'readers') {
+    const { agent, person, operator } = first.readers;
+    const changed = (texts: readonly Part[]) => withStart(texts, change);
+    return [
+      { ...first, readers: { agent: changed(agent), person: changed(person), operator: changed(operator) } },
+      ...others,
+    ];
+  }
   if (first.kind !== 'message') return [first, ...others];
   const [words = '', ...laterWords] = first.words;
   const [value = [], ...laterValues] = first.values;
@@ -351,6 +360,59 @@ export function withArgumentNames(text: SafeText, nameOf: (path: string) => stri
     }),
   );
 }
+
+/** Puts our own words into the language of a table. Words that the table lacks stay. */
+export const translated = ({ parts }: SafeText, table: TextTable): SafeText =>
+  new SafeText(translatedParts(parts, table));
+
+function translatedParts(parts: readonly Part[], table: TextTable): readonly Part[] {
+  const inner = (innerParts: readonly Part[]) => translatedParts(innerParts, table);
+  const done: Part[] = [];
+  for (const part of parts) {
+    const before = done.at(-1);
+    // A full stop of Japanese has its own space.
+    const isSpaceAfterStop =
+      part.kind === 'words' && part.text === ' ' && before?.kind === 'words' && before.text.endsWith('。');
+    if (!isSpaceAfterStop) done.push(...translatedPart(part, table, inner));
+  }
+  return done;
+}
+
+function translatedPart(
+  part: Part,
+  table: TextTable,
+  inner: (parts: readonly Part[]) => readonly Part[],
+): readonly Part[] {
+  switch (part.kind) {
+    case 'words': {
+      const found = findWords(table, part.text);
+      return found === undefined
+        ? [part]
+        : filledTemplate(
+            found.template,
+            found.values.map((value) => inner([wordsPart(value)])),
+          );
+    }
+    case 'message': {
+      const values = part.values.map(inner);
+      const english = part.words.reduce((text, next, index) => `${text}{${index - 1}}${next}`);
+      return filledTemplate(translationOf(table, english) ?? english, values);
+    }
+    case 'detail':
+      return [{ ...part, parts: inner(part.parts) }];
+    case 'readers': {
+      const { agent, person, operator } = part.readers;
+      return [{ ...part, readers: { agent: inner(agent), person: inner(person), operator: inner(operator) } }];
+    }
+    default:
+      return [part];
+  }
+}
+
+const filledTemplate = (template: string, values: readonly (readonly Part[])[]): readonly Part[] =>
+  piecesOfTemplate(template).flatMap((piece) =>
+    typeof piece === 'number' ? (values[piece] ?? []) : [wordsPart(piece)],
+  );
 
 /** Line breaks in values are escaped. */
 export function linesOf(text: SafeText): SafeText[] {

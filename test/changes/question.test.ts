@@ -162,7 +162,7 @@ describe('the question', () => {
   test.each([
     ['2026-11-20T11:59:36.123Z', '24 s ago'],
     ['2026-11-20T12:00:00.000Z', '0 s ago'],
-    ['2026-11-20T12:05:00.000Z', 'in 5 min'],
+    ['2026-11-20T12:05:00.000Z', '5 min from now'],
     ['2026-11-18T12:00:00.000Z', '2 days 0 h ago'],
   ])('has the time %s as "%s"', (iso, told) => {
     const call = callOf(input, { headline: () => say`Create it`, warnings: () => [say`Started ${time(iso)}.`] });

@@ -6,6 +6,7 @@ import { isTyped, nameToType } from '../../src/changes/typed-name.js';
 import { consentForm } from '../../src/mcp/elicitation.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { ChangeTexts, Operation } from '../../src/tools/define-operation.js';
+import { words } from '../../src/util/safe-text.js';
 import { accepted, changer, failed } from '../support/changer.js';
 import { answered } from '../support/scripted-client.js';
 
@@ -106,17 +107,17 @@ test.each<readonly [string | undefined, string | undefined, boolean]>([
 test.each(['claude-code 2.1.330', 'codex-mcp-client 0.169.0'])(
   'the form of a deletion in %s has the field for the name, and no second field that could contradict it',
   (name) => {
-    expect(consentForm({ name }, 'Abort', 'a.mov')).toEqual({
+    expect(consentForm({ name }, words('Abort'), 'a.mov')).toEqual({
       type: 'object',
       properties: { name: { type: 'string', title: 'To go ahead, type "a.mov"' } },
       required: ['name'],
     });
-    expect(consentForm({ name }, 'Create').properties).not.toHaveProperty('name');
+    expect(consentForm({ name }, words('Create')).properties).not.toHaveProperty('name');
   },
 );
 
 test('the form has a field for a reason, but not in Codex, which submits no form with an empty field', () => {
-  const fieldsFor = (name: string) => Object.keys(consentForm({ name }, 'Create').properties);
+  const fieldsFor = (name: string) => Object.keys(consentForm({ name }, words('Create')).properties);
   expect(fieldsFor('claude-code 2.1.330')).toEqual(['decision', 'reason']);
   expect(fieldsFor('codex-mcp-client 0.169.0')).toEqual(['decision']);
 });

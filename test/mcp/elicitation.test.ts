@@ -56,7 +56,7 @@ async function connect({ era, elicitation, answer, nameToType, name = 'test', ve
   }[] = [];
   const call: CallTool = async (_operation, _args, { client, elicitor, guide, brought = { kind: 'nothing' } }) => {
     if (brought.kind === 'answer') {
-      const reply = elicitor === undefined ? brought.visit : brought.responseTo(accept.text, nameToType);
+      const reply = elicitor === undefined ? brought.visit : brought.responseTo(accept, nameToType);
       calls.push({ asks: elicitor !== undefined, client, proof: brought.proof, reply });
       return { kind: 'succeeded', success: { summary: say`Done.`, warnings: [], requestIds: {} } };
     }

@@ -3,6 +3,7 @@ import type { ProposedChange, ViewDecision } from '../../src/mcp/views/contract/
 import { humanDuration } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, refreshTimes, setText, shownText } from '../shared/elements.js';
+import { t } from '../shared/texts.js';
 import { changeOf, expiredPlan, type Stage } from './decision.js';
 import { outcomePanel, panel } from './outcome.js';
 import { planBody, planHead, riskList, sandboxBanner, tableSection, whereLine } from './plan.js';
@@ -34,7 +35,7 @@ export function createChangePage({ onPrimary, onDecline }: ChangePageEvents): Ch
   const outcome = element('div', { role: 'status' });
   const plan = createPlanPanel();
   const expiry = element('p', { class: 'quiet' });
-  const progress = element('div', { role: 'status' }, 'Waiting for the plan …');
+  const progress = element('div', { role: 'status' }, t('Waiting for the plan …'));
   const inputs = createInputs();
   const buttons = createButtons(onPrimary, onDecline);
   const main = element('main', { class: 'change' });
@@ -91,7 +92,7 @@ function expiryText(stage: Stage, formatTime: FormatTime): string | undefined {
   if (stage.kind !== 'open' || stage.change.ticket === undefined) return undefined;
   const end = Date.parse(stage.change.expiresAt);
   const left = humanDuration(Math.max(0, (end - Date.now()) / 1000));
-  return `Valid until ${formatTime(end)}, for another ${left}.`;
+  return t('Valid until {0}, for another {1}.', formatTime(end), t(left));
 }
 
 /** The plan, collapsed below an outcome. An unchanged plan is not drawn again. */
@@ -227,7 +228,7 @@ const collapsedPlan = (change: ProposedChange, formatTime: FormatTime) =>
   element(
     'details',
     { class: 'folded' },
-    element('summary', { dir: 'auto' }, ...shownText(`The plan: ${change.sentence}`)),
+    element('summary', { dir: 'auto' }, ...shownText(t('The plan: {0}', change.sentence))),
     ...riskList(change),
     ...planBody(change, formatTime),
   );
@@ -298,7 +299,7 @@ function openPlanLines({ ticket, otherWays }: ProposedChange, note: string | und
   if (ticket !== undefined && callsTools) return notes;
   // `notPassedOn` removes the ticket and adds a note. Without a note, there never was a ticket, because the chat itself asks the person.
   if (ticket === undefined && note === undefined) return [paragraph('The decision is made in the chat.')];
-  const section = element('section', { class: 'elsewhere' }, element('h2', {}, 'This chat does not pass clicks on'));
+  const section = element('section', { class: 'elsewhere' }, element('h2', {}, t('This chat does not pass clicks on')));
   if (otherWays.length === 0) {
     section.append(paragraph('It cannot be decided here.'));
   } else {

@@ -4,6 +4,7 @@ import type { Host, ToolResult } from '../host/host.js';
 import { timeFormat } from '../shared/appearance.js';
 import { methodNotFound, RequestFailed } from '../shared/json-rpc.js';
 import { startView } from '../shared/start-view.js';
+import { pageLanguage } from '../shared/texts.js';
 import { createChangePage, type HostFacts } from './change-page.js';
 import {
   answered,
@@ -54,7 +55,7 @@ class ChangeView {
   #lastClick: Stage | undefined;
   /** Undefined until the connection to the host is set up. */
   #host: Host | undefined;
-  #formatTime = timeFormat({ locale: undefined, timeZone: undefined });
+  #formatTime = timeFormat({ locale: pageLanguage(), timeZone: undefined });
 
   async start(): Promise<void> {
     document.body.append(this.#page.main);
@@ -67,7 +68,10 @@ class ChangeView {
       onCancelled: () => this.#enter({ kind: 'plain', text: 'The call was cancelled.' }),
       onTeardown: () => clearInterval(clock),
     });
-    if (this.#host !== undefined) this.#formatTime = timeFormat(this.#host.context);
+    if (this.#host !== undefined) {
+      const { locale, timeZone } = this.#host.context;
+      this.#formatTime = timeFormat({ locale: pageLanguage() ?? locale, timeZone });
+    }
   }
 
   #hostFacts(): HostFacts {

@@ -195,15 +195,15 @@ export function settlesPlan({ meta }: ToolResult): boolean {
 /** The unknown outcome after a click that did not start the change: an earlier click, which got no answer, may have started it. */
 const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeOutcome => ({
   kind: 'unknown',
-  sentence: clickLost('Your'),
+  sentence: clickLost,
   details: [sentence, ...details],
   requestIds,
   next: whereToLook,
 });
 
 /** Says that the first click got no answer in time. Fits a late answer to that click, and an answer to "Ask again" alone. */
-const clickLost = (whose: string) =>
-  `${whose} first click got no answer in time, so the change may have happened. The click that was answered sent nothing.`;
+const clickLost =
+  'Your first click got no answer in time, so the change may have happened. The click that was answered sent nothing.';
 
 const whereToLook = 'Look in the console, or in the journal (cloudops-mcp journal), before you ask for it again.';
 
@@ -211,7 +211,7 @@ const whereToLook = 'Look in the console, or in the journal (cloudops-mcp journa
 export function textForModel({ outcome }: EndedStage, answer: ToolResult): string {
   // The text of an answer is about one click. If that click did not start the change, an earlier click may have started it.
   if (readOutcome(answer.meta)?.kind === outcome.kind) return answer.text;
-  return `${clickLost("The user's")} ${whereToLook}`;
+  return `${clickLost.replace(/^Your/, () => `The user's`)} ${whereToLook}`;
 }
 
 /** The stage if a click got no readable answer. */

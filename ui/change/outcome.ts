@@ -3,6 +3,7 @@ import type { FormatTime } from '../shared/appearance.js';
 import { element, shownTimedText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
 import { timeOf } from '../shared/read-fields.js';
+import { t } from '../shared/texts.js';
 
 /** A short title for each outcome. */
 const outcomeTitles = {
@@ -35,7 +36,7 @@ const icons: Readonly<Record<OutcomeKind, IconName>> = {
 
 /** Makes a panel with an icon and a heading. With the tabindex -1, scripts can focus the heading, and the Tab key skips it. */
 export const panel = (kind: string, name: IconName, title: string, ...lines: readonly Node[]): HTMLElement =>
-  element('section', { class: `outcome ${kind}` }, element('h1', { tabindex: '-1' }, icon(name), title), ...lines);
+  element('section', { class: `outcome ${kind}` }, element('h1', { tabindex: '-1' }, icon(name), t(title)), ...lines);
 
 /** Makes the panel for an outcome: the main sentence, the advice, the details, and references for the cloud's support. */
 export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HTMLElement {
@@ -48,15 +49,15 @@ export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HT
   paragraphs.push(...details.map((line) => paragraph(line)));
   // Otherwise, the decision has the time.
   if (sentAt !== undefined && earlier === undefined)
-    paragraphs.push(paragraph(['Sent ', timeOf(sentAt) ?? sentAt, '.'], { class: 'quiet' }));
+    paragraphs.push(paragraph([t('Sent:'), ' ', timeOf(sentAt) ?? sentAt], { class: 'quiet' }));
   return panel(kind, icons[kind], outcomeTitles[kind], ...paragraphs, ...references(outcome));
 }
 
 /** Lists the cloud's error code and request IDs, which its support asks for. */
 function references({ code, requestIds }: ChangeOutcome): readonly Node[] {
   const pairs = Object.entries(requestIds);
-  if (code !== undefined) pairs.unshift(['Code', code]);
+  if (code !== undefined) pairs.unshift([t('Code'), code]);
   if (pairs.length === 0) return [];
   const entries = pairs.flatMap(([name, id]) => [element('dt', {}, name), element('dd', {}, id)]);
-  return [element('h2', {}, 'For the cloud’s support'), element('dl', { class: 'references' }, ...entries)];
+  return [element('h2', {}, t('For the cloud’s support')), element('dl', { class: 'references' }, ...entries)];
 }

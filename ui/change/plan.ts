@@ -3,6 +3,7 @@ import { sentenceCase } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, listSection, shownText, shownTimedText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
+import { t } from '../shared/texts.js';
 
 const riskBadges: Readonly<Record<RiskName, { readonly words: string; readonly icon: IconName }>> = {
   'costs money': { words: 'Costs money', icon: 'cost' },
@@ -12,7 +13,7 @@ const riskBadges: Readonly<Record<RiskName, { readonly words: string; readonly i
 
 /** The banner above a plan for the sandbox. Empty for any other plan. */
 export const sandboxBanner = (isSandbox: boolean): readonly Node[] =>
-  isSandbox ? [element('p', { class: 'sandbox' }, 'Sandbox: nothing real happens')] : [];
+  isSandbox ? [element('p', { class: 'sandbox' }, t('Sandbox: nothing real happens'))] : [];
 
 /** The line with region, zone and account. Empty if they are not known. */
 export function whereLine(where: readonly string[]): readonly Node[] {
@@ -33,13 +34,17 @@ export function riskList({ risks }: ProposedChange): readonly Node[] {
   if (risks.length === 0) return [];
   const badges = risks.map((risk) => {
     const { words, icon: iconName } = riskBadges[risk];
-    return element('li', { class: iconName }, icon(iconName), words);
+    return element('li', { class: iconName }, icon(iconName), t(words));
   });
-  return [element('ul', { class: 'risks', 'aria-label': 'Risks' }, ...badges)];
+  return [element('ul', { class: 'risks', 'aria-label': t('Risks') }, ...badges)];
 }
 
 /** A table under its title. It can be scrolled sideways in a narrow chat. With the tabindex, arrow keys scroll it too. */
-export function tableSection({ title, columns, rows, more }: ShownTable, formatTime: FormatTime, whereMore = ''): Node {
+export function tableSection(
+  { title, columns, rows, more }: ShownTable,
+  formatTime: FormatTime,
+  moreText = 'And {0} more.',
+): Node {
   const head = element('tr', {}, ...columns.map((column) => element('th', { scope: 'col' }, column)));
   const bodyRows = rows.map((row) =>
     element('tr', {}, ...row.map((text) => element('td', { dir: 'auto' }, ...shownTimedText(text, formatTime)))),
@@ -50,7 +55,7 @@ export function tableSection({ title, columns, rows, more }: ShownTable, formatT
     element('h2', {}, title),
     element('table', {}, element('thead', {}, head), element('tbody', {}, ...bodyRows)),
   );
-  if (more > 0) section.append(element('p', { class: 'quiet' }, `And ${more} more${whereMore}.`));
+  if (more > 0) section.append(element('p', { class: 'quiet' }, t(moreText, String(more))));
   return section;
 }
 
@@ -63,13 +68,13 @@ function defaultsSection(defaults: ProposedChange['defaults']): Node {
   return element(
     'section',
     { class: 'defaults' },
-    element('h2', {}, 'Left to the cloud'),
+    element('h2', {}, t('Left to the cloud')),
     element('dl', {}, ...entries),
   );
 }
 
 const requestDetails = (request: string): Node =>
-  element('details', {}, element('summary', {}, 'The exact request'), element('pre', { tabindex: '0' }, request));
+  element('details', {}, element('summary', {}, t('The exact request')), element('pre', { tabindex: '0' }, request));
 
 /** The lower part of a plan: consequences, tables, warnings, defaults and the request. Each section is left out if it is empty. */
 export function planBody(change: ProposedChange, formatTime: FormatTime): readonly Node[] {
@@ -77,7 +82,7 @@ export function planBody(change: ProposedChange, formatTime: FormatTime): readon
   const linesOf = (texts: readonly TimedText[]) => texts.map((text) => shownTimedText(text, formatTime));
   return [
     ...listSection('What will happen', linesOf(effects), 'effects'),
-    ...tables.map((table) => tableSection(table, formatTime, ', in the request below')),
+    ...tables.map((table) => tableSection(table, formatTime, 'And {0} more, in the request below.')),
     ...listSection('Warnings', linesOf(warnings), 'warnings'),
     ...listSection('Not checked beforehand', linesOf(notChecked.map(sentenceCase)), 'not-checked'),
     ...(defaults.length === 0 ? [] : [defaultsSection(defaults)]),

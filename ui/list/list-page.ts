@@ -1,3 +1,5 @@
+import { pageLanguage, t } from '../shared/texts.js';
+
 /**
  * Starts the page of changes. It shows the exact times in the reader's time zone, and loads the list again every ten seconds while it is visible,
  * so that new plans appear. The keyboard focus stays on the same plan. The page also works without this script.
@@ -31,7 +33,7 @@ class ListPage {
   async #refreshIfVisible(): Promise<void> {
     if (document.hidden || this.#isReading) return;
     this.#isReading = true;
-    await this.#refresh().catch(() => this.#tell(lost));
+    await this.#refresh().catch(() => this.#tell(t(lost)));
     this.#isReading = false;
   }
 
@@ -40,7 +42,7 @@ class ListPage {
     // The session has ended.
     if (answer.redirected) return location.reload();
     if (!answer.ok) throw new Error(`HTTP status ${answer.status}`);
-    if (this.#news?.textContent === lost) this.#tell('');
+    if (this.#news?.textContent === t(lost)) this.#tell('');
     this.#show(new DOMParser().parseFromString(await answer.text(), 'text/html'));
   }
 
@@ -55,7 +57,7 @@ class ListPage {
     this.#list = newList;
     showLocalTimes();
     document.title = newPage.title;
-    if (added > 0) this.#tell(added === 1 ? 'A new change waits.' : `${added} new changes wait.`);
+    if (added > 0) this.#tell(t(added === 1 ? 'A new change waits.' : `${added} new changes wait.`));
     if (focused) newList.querySelector<HTMLElement>(`a[href="${focused}"]`)?.focus({ preventScroll: true });
   }
 
@@ -72,5 +74,5 @@ const linksIn = (list: Element) => [...list.querySelectorAll('.waiting a')].map(
 
 function showLocalTimes(): void {
   for (const time of document.querySelectorAll('time'))
-    time.title = new Date(time.dateTime).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+    time.title = new Date(time.dateTime).toLocaleString(pageLanguage(), { dateStyle: 'medium', timeStyle: 'long' });
 }

@@ -5,6 +5,7 @@ import { ownPageName } from '../host/host.js';
 import { element, setText } from '../shared/elements.js';
 import { createPeer } from '../shared/json-rpc.js';
 import { type Fields, fieldsOf, numberOf, readText, textInUtc } from '../shared/read-fields.js';
+import { t } from '../shared/texts.js';
 
 /** Starts the page that is the host of one view. The process that serves the page answers the view's tool calls: the first one with the plan, and later ones with the outcome of a click. */
 export function startHostPage(): void {
@@ -12,7 +13,7 @@ export function startHostPage(): void {
 }
 
 class HostPage {
-  readonly #frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
+  readonly #frame = element('iframe', { sandbox: 'allow-scripts', title: t('View') });
   /** For screen readers. The view has the visible heading. */
   readonly #heading = element('h1', { class: 'unseen' }, 'cloudops-mcp');
   readonly #problem = element('p', { role: 'alert' });
@@ -86,14 +87,14 @@ class HostPage {
   /** Links to the newer plan that replaced the shown one. */
   #showSuccessor(id: string | undefined): void {
     if (id === undefined) return;
-    const link = element('a', { href: `../${encodeURIComponent(id)}/` }, 'Open the newer plan');
-    this.#successor.replaceChildren('A newer plan replaced this one. ', link);
+    const link = element('a', { href: `../${encodeURIComponent(id)}/` }, t('Open the newer plan'));
+    this.#successor.replaceChildren(t('A newer plan replaced this one.'), ' ', link);
   }
 
   #showOtherChange(waits: boolean): void {
     if (waits === this.#otherChange.hasChildNodes()) return;
-    const link = element('a', { href: 'next' }, 'Show the next change');
-    this.#otherChange.replaceChildren(...(waits ? ['Another change waits for a decision. ', link] : []));
+    const link = element('a', { href: 'next' }, t('Show the next change'));
+    this.#otherChange.replaceChildren(...(waits ? [t('Another change waits for a decision.'), ' ', link] : []));
   }
 
   /** Passes the first tool call and its result to the view, once the view is ready. */
@@ -110,7 +111,7 @@ class HostPage {
       this.#view.notify('ui/notifications/tool-input', { arguments: {} });
       this.#view.notify('ui/notifications/tool-result', fieldsOf(result));
     } catch {
-      this.#problem.textContent = 'The server does not answer, or has ended. Load this page again.';
+      this.#problem.textContent = t('The server does not answer, or has ended. Load this page again.');
     }
   }
 
@@ -140,9 +141,9 @@ function titlesOf({ _meta }: Fields): { heading: string; tab: string } | undefin
   const outcome = readOutcome(_meta);
   // The titles stay while the plan may still wait: after a click that did not count, and after a refused click that did not end the plan.
   if (outcome?.kind === 'uncounted' || (outcome?.kind === 'refused' && outcome.isOfPlan !== true)) return undefined;
-  if (outcome !== undefined) return { heading: 'A change and its outcome', tab: textInUtc(outcome.sentence) };
+  if (outcome !== undefined) return { heading: t('A change and its outcome'), tab: textInUtc(outcome.sentence) };
   const change = readProposedChange(_meta);
-  return change && { heading: 'A change to decide on', tab: change.sentence };
+  return change && { heading: t('A change to decide on'), tab: change.sentence };
 }
 
 /** The kind of the outcome, or the plan while there is none. */
@@ -178,7 +179,7 @@ const noAnswer = resultWith(
 
 /** A tool result with an outcome for the view. */
 function resultWith(kind: OutcomeKind, sentence: string): Fields {
-  return { _meta: { [outcomeKey]: { kind, sentence } }, content: [{ type: 'text', text: sentence }] };
+  return { _meta: { [outcomeKey]: { kind, sentence: t(sentence) } }, content: [{ type: 'text', text: sentence }] };
 }
 
 /** The answer to a tool call of the view. Rejects if the process does not answer, or answers with an error after which anything may have happened. */

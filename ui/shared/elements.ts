@@ -2,6 +2,7 @@ import type { TimedText } from '../../src/mcp/views/contract/change-data.js';
 import { humanDuration } from '../../src/util/human.js';
 import { escapeQuoted } from '../../src/util/quote.js';
 import type { FormatTime } from './appearance.js';
+import { t } from './texts.js';
 
 type Child = Node | string;
 
@@ -31,9 +32,9 @@ export function svgElement(
 /** Matches a value in quotation marks. cloudops-mcp quotes every text from outside, such as a name. */
 const quoted = /("(?:[^"\\]|\\.)*")/;
 
-/** Splits a text of cloudops-mcp. Each quoted value becomes a `bdi` element, so that right-to-left text in it cannot reorder our words. */
+/** Translates and splits a text of cloudops-mcp. Each quoted value becomes a `bdi` element, so that right-to-left text in it cannot reorder our words. */
 export const shownText = (text: string): readonly Child[] =>
-  text
+  t(text)
     .split(quoted)
     // `split` puts the matches of the group in `quoted` at the odd indexes.
     .map((part, index) => (index % 2 === 1 ? element('bdi', {}, part) : part))
@@ -57,7 +58,7 @@ const longestAgo = 24 * 3600;
 
 const agoText = (time: number): string => {
   const seconds = (Date.now() - time) / 1000;
-  return seconds < 0 || seconds > longestAgo ? '' : ` (${humanDuration(seconds)} ago)`;
+  return seconds < 0 || seconds > longestAgo ? '' : t(' ({0} ago)', t(humanDuration(seconds)));
 };
 
 /** Updates how long ago all times below an element were. */
@@ -70,14 +71,14 @@ export function refreshTimes(root: Element): void {
 
 /** Sets the text of an element. The same text is not set twice, because screen readers would announce it twice. */
 export function setText(target: Element, text: string): void {
-  if (target.textContent !== text) target.replaceChildren(...shownText(text));
+  if (target.textContent !== t(text)) target.replaceChildren(...shownText(text));
 }
 
 /** Makes a section with a heading and a list. Empty if the list has no lines. */
 export function listSection(title: string, lines: readonly (readonly Child[])[], className: string): readonly Node[] {
   if (lines.length === 0) return [];
   const items = lines.map((line) => element('li', { dir: 'auto' }, ...line));
-  return [element('section', { class: className }, element('h2', {}, title), element('ul', {}, ...items))];
+  return [element('section', { class: className }, element('h2', {}, t(title)), element('ul', {}, ...items))];
 }
 
 /** Formats a name from outside. Only a plain path, such as `logs/2026.tar`, stands without quotation marks: other names could pass for our words. */

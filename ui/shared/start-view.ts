@@ -1,6 +1,7 @@
 import { connectHost, type Host, type HostContext, type HostEvents } from '../host/host.js';
 import { applyAppearance } from './appearance.js';
 import { element } from './elements.js';
+import { t } from './texts.js';
 
 /** The functions of a view that are called for events of the host. */
 interface ViewEvents extends Omit<HostEvents, 'onContext'> {
@@ -22,7 +23,7 @@ export async function startView(name: string, main: HTMLElement, events: ViewEve
   const host = await connectHost(window, { name, version: '1' }, { ...events, onContext }).catch(() => undefined);
   if (host === undefined) {
     const explanation = 'This view works only inside a chat that supports MCP Apps. No chat answered.';
-    main.replaceChildren(element('p', {}, explanation));
+    main.replaceChildren(element('p', {}, t(explanation)));
     return undefined;
   }
 

@@ -1,9 +1,10 @@
 import type { EndedOutcome, Failure, Success } from '../../calls/outcome.js';
-import { plain, requestLines } from '../../calls/result-text.js';
+import { requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
 import { fieldsSentence } from '../../changes/fields-sentence.js';
-import { typePrompt } from '../../changes/typed-name.js';
+import { declineLabel, typePrompt } from '../../changes/typed-name.js';
 import { sentences } from '../../util/human.js';
+import { english, type Translator } from '../../util/language.js';
 import {
   sentence as asSentence,
   defined,
@@ -30,6 +31,7 @@ import { packParts } from './pack-parts.js';
 import { endedThings, planTable } from './tables.js';
 
 export interface Showing {
+  readonly translator?: Translator | undefined;
   readonly onDecisionPage?: boolean | undefined;
   /** Set if an earlier decision stands. */
   readonly earlierDecision?: SafeText | undefined;
@@ -54,33 +56,48 @@ export function viewMeta(outcome: EndedOutcome, showing: Showing = {}): Record<s
   }
 
   const { earlierDecision, isLate = false, isOfPlan } = showing;
-  const described = changeOutcome(outcome, { namesDecision: earlierDecision === undefined });
+  const writer = writerFor(showing);
+  const described = changeOutcome(outcome, { namesDecision: earlierDecision === undefined }, writer);
   if (described === undefined) return {};
   const shown = { ...described, ...(isOfPlan === true && { isOfPlan }) };
-  return { [outcomeKey]: earlierDecision === undefined ? shown : withEarlier(shown, earlierDecision, isLate) };
+  return {
+    [outcomeKey]:
+      earlierDecision === undefined ? shown : withEarlier(shown, writer.timed(earlierDecision), isLate, writer),
+  };
 }
 
 /** Does not say "you did not agree", because another person may have declined. */
-function withEarlier(outcome: ChangeOutcome, earlierDecision: SafeText, isLate: boolean): ChangeOutcome {
-  const sentence = outcome.kind === 'declined' ? 'Nothing was sent.' : outcome.sentence;
-  const earlier = timedText(earlierDecision);
+function withEarlier(outcome: ChangeOutcome, earlier: TimedText, isLate: boolean, { text }: Writer): ChangeOutcome {
+  const sentence = outcome.kind === 'declined' ? text(words('Nothing was sent.')) : outcome.sentence;
   if (!isLate) return { ...outcome, sentence, earlier };
   return { kind: 'late', sentence: earlier, details: [sentence], requestIds: {}, isOfPlan: true };
 }
 
-function timedText(text: SafeText): TimedText {
-  const pieces = piecesOf(text);
-  return pieces.some((piece) => typeof piece === 'number') ? pieces : text.text;
+type Writer = ReturnType<typeof writerFor>;
+
+/** Writes texts for the person who sees the view. */
+function writerFor({ translator: { translate } = english }: Showing) {
+  const chosen = (text: SafeText) => textFor('person', translate(text));
+  return {
+    text: (text: SafeText): string => chosen(text).text,
+    texts: (texts: readonly SafeText[]): string[] => texts.map((text) => chosen(text).text),
+    timed(text: SafeText): TimedText {
+      const pieces = piecesOf(chosen(text));
+      return pieces.some((piece) => typeof piece === 'number') ? pieces : chosen(text).text;
+    },
+  };
 }
 
 /** The failure of an answered change always has `mayHaveHappened`. */
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
 /** Undefined for any other result than a plan. */
-function proposedChange(outcome: EndedOutcome, { onDecisionPage = false }: Showing): ProposedChange | undefined {
+function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
     return undefined;
 
+  const { onDecisionPage = false } = showing;
+  const { text, texts, timed } = writerFor(showing);
   const { plan } = outcome.success;
   const { found: presentState, also: otherArguments, others: otherPlanTexts = [] } = plan;
   const { accept: acceptLabel, issuedAt, expiresAt, ticket, typedName } = outcome.view;
@@ -88,30 +105,30 @@ function proposedChange(outcome: EndedOutcome, { onDecisionPage = false }: Showi
   const shortened = fitted(plan.summary);
 
   return {
-    sentence: shortened.line.text,
+    sentence: text(shortened.line),
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
-    where: plain(plan.where),
+    where: texts(plan.where),
     effects: [
       ...inFull(shortened),
       ...(presentState === undefined ? [] : [presentState]),
       ...plan.consequences,
       ...fieldsSentence(otherArguments),
-    ].map(timedText),
+    ].map(timed),
     // `otherPlanTexts` are about other plans for the same thing.
-    warnings: [...otherPlanTexts, ...plan.warnings].map(timedText),
-    notChecked: plain(plan.notChecked),
-    defaults: plain(plan.defaults),
-    tables: (plan.tables ?? []).map(planTable),
+    warnings: [...otherPlanTexts, ...plan.warnings].map(timed),
+    notChecked: texts(plan.notChecked),
+    defaults: plan.defaults.map(({ name, value }) => ({ name: text(name), value: text(value) })),
+    tables: (plan.tables ?? []).map((table) => planTable(table, text)),
     request: requestLines(plan).join('\n'),
     issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),
-    accept: acceptLabel.text,
-    decline: 'Do nothing',
-    ...(typedName !== undefined && { typePrompt: typePrompt(typedName).text }),
+    accept: text(acceptLabel),
+    decline: text(declineLabel),
+    ...(typedName !== undefined && { typePrompt: text(typePrompt(typedName)) }),
     // On the page, only the caller could make a new plan.
     canPlanAgain: !onDecisionPage,
-    otherWays: onDecisionPage ? [] : plain(waysToDecide(outcome)),
+    otherWays: onDecisionPage ? [] : texts(waysToDecide(outcome)),
     ...(ticket !== undefined && { ticket }),
   };
 }
@@ -128,29 +145,30 @@ const waysToDecide = ({ success: { decideAt }, view }: Extract<EndedOutcome, { k
 function changeOutcome(
   result: EndedOutcome,
   { namesDecision }: { readonly namesDecision: boolean },
+  writer: Writer,
 ): ChangeOutcome | undefined {
-  if (result.kind === 'failed') return failedOutcome(result.failure);
+  const { texts, timed } = writer;
+  if (result.kind === 'failed') return failedOutcome(result.failure, writer);
   const { success, view } = result;
   const kind = success.outcome;
-  if (isUnderWay(success))
-    return { kind: 'used', sentence: timedText(textFor('person', success.summary)), details: [], requestIds: {} };
+  if (isUnderWay(success)) return { kind: 'used', sentence: timed(success.summary), details: [], requestIds: {} };
   if (kind !== 'accepted' && kind !== 'partly') return undefined;
 
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
   const { continues = false, isSandbox = false } = view?.kind === 'ended' ? view : {};
   const next = nextForPerson(success, { continues });
-  const things = endedThings(success.answer);
+  const things = endedThings(success.answer, writer.text);
   return {
     kind,
-    sentence: timedText(summary),
+    sentence: timed(summary),
     isSandbox,
-    where: plain(where),
+    where: texts(where),
     details: sentences(...warnings, ...notes, namesDecision && consent !== undefined && consentText(consent)).map(
-      timedText,
+      timed,
     ),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
-    ...(next !== undefined && { next }),
+    ...(next !== undefined && { next: timed(next) }),
     ...(things !== undefined && { things }),
   };
 }
@@ -162,10 +180,10 @@ const isUnderWay = ({ outcome, plan, planExpires }: Success) =>
 function nextForPerson(
   { outcome, next }: Success,
   { continues }: { readonly continues: boolean },
-): TimedText | undefined {
+): SafeText | undefined {
   // Otherwise, the next step is for agents.
-  if (outcome === 'partly' && next !== undefined) return timedText(textFor('person', next.text));
-  return continues ? 'It continues in the cloud. Follow it in the console.' : undefined;
+  if (outcome === 'partly' && next !== undefined) return next.text;
+  return continues ? words('It continues in the cloud. Follow it in the console.') : undefined;
 }
 
 /** The person who sees the view gave it by click or form. */
@@ -174,34 +192,35 @@ const consentText = (consent: SafeText) =>
     ? words('You agreed to it.')
     : say`${asSentence(consent)}.`;
 
-function failedOutcome(failure: Failure): ChangeOutcome | undefined {
+function failedOutcome(failure: Failure, { text, timed }: Writer): ChangeOutcome | undefined {
   const { summary, code, status, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = outcomeKindOf(failure);
   if (kind === undefined) return undefined;
 
-  if (kind === 'declined')
-    return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
+  if (kind === 'declined') return { kind, sentence: text(notAgreed), details: [], requestIds };
 
   // `own` quotes unusual codes, because they come from outside.
   const codeOfCloud = serviceSays?.code ?? (status === undefined ? undefined : code);
   return {
     kind,
-    sentence: timedText(textFor('person', summary)),
+    sentence: timed(summary),
     details: sentences(
       serviceSays?.message !== undefined && say`The cloud says: ${quoted(serviceSays.message, 500)}`,
       ...problems.map(asSentence),
       ...notes,
-    ).map(timedText),
+    ).map(timed),
     requestIds,
     ...(codeOfCloud !== undefined && { code: own(codeOfCloud).text }),
     // Only after a rejected change is the next step for people.
-    ...(kind === 'rejected' && { next: timedText(textFor('person', next.text)) }),
-    ...(kind === 'unknown' && { next: afterUnknown }),
+    ...(kind === 'rejected' && { next: timed(next.text) }),
+    ...(kind === 'unknown' && { next: text(afterUnknown) }),
   };
 }
 
-const afterUnknown =
-  'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.';
+const notAgreed = words('Nothing was sent: you did not agree to it.');
+const afterUnknown = words(
+  'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.',
+);
 
 const kindOfCode: Readonly<Record<string, OutcomeKind>> = {
   WrongName: 'uncounted',

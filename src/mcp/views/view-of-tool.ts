@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import { longestReason } from '../../changes/decline-reason.js';
 import type { Operation } from '../../tools/define-operation.js';
+import { english, type Translator } from '../../util/language.js';
 import { decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 import { decisions } from './contract/change-data.js';
 
@@ -51,9 +52,9 @@ const descriptions: Readonly<Record<ViewName, string>> = {
 };
 
 /** A view as a resource, read from disk at each request. */
-export const viewResource = (view: ViewName) => ({
+export const viewResource = (view: ViewName, { inHtml }: Translator = english) => ({
   listing: { uri: viewUris[view], name: `${view} view`, title: descriptions[view], mimeType: viewMimeType },
-  text: () => readView(view),
+  text: async () => (view === 'change' ? inHtml(await readView(view)) : readView(view)),
   _meta: { ui: { csp: {}, prefersBorder: true } },
 });
 

@@ -7,12 +7,15 @@ import { readOutcome } from '../../../ui/change/read-change.js';
 const initiated = '2026-11-01T10:00:00.000Z';
 
 test('the sizes and times in the table of a plan can be read', () => {
-  const table = planTable({
-    title: words('Uploads'),
-    columns: [words('Object'), words('Initiated'), words('Size')],
-    rows: [[shownValue('2026-dump', 100), shownValue(initiated, 100), defined('1572864')]],
-    more: 2,
-  });
+  const table = planTable(
+    {
+      title: words('Uploads'),
+      columns: [words('Object'), words('Initiated'), words('Size')],
+      rows: [[shownValue('2026-dump', 100), shownValue(initiated, 100), defined('1572864')]],
+      more: 2,
+    },
+    String,
+  );
   expect(table.rows).toEqual([['"2026-dump"', [Date.parse(initiated)], '1.5 MiB']]);
   expect(table.more).toBe(2);
 });
