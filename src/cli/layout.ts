@@ -33,6 +33,9 @@ interface Beginnings<Start extends string> {
   readonly indent?: number;
 }
 
+/** Before a space, and around marks of Japanese, which has no spaces. */
+const breaks = /(?= )|(?<=[、。：）])(?=[^ 、。）])|(?=（)/;
+
 /** Breaks a paragraph into lines between words. A longer word stays whole so that it can be copied. */
 export function wrapped<const Text extends string, const Start extends string>(
   text: Wording<Text>,
@@ -41,16 +44,16 @@ export function wrapped<const Text extends string, const Start extends string>(
 ): string[] {
   const startText: string = typeof start === 'number' ? ' '.repeat(start) : words(start).text;
   const indentText = ' '.repeat(indent ?? widthOf(startText));
-  const [firstWord = '', ...otherWords] = words(text).text.split(' ');
+  const [firstWord = '', ...otherWords] = words(text).text.split(breaks);
 
   const fullLines: string[] = [];
   let line = startText + firstWord;
   for (const word of otherWords) {
-    if (widthOf(`${line} ${word}`) <= width) {
-      line = `${line} ${word}`;
+    if (widthOf(line + word) <= width) {
+      line += word;
     } else {
       fullLines.push(line);
-      line = indentText + word;
+      line = indentText + word.replace(/^ /, '');
     }
   }
   return [...fullLines, line];

@@ -5,6 +5,7 @@ import type { Changes } from '../../src/changes/store.js';
 import type { SignIn } from '../../src/http/sign-in.js';
 import { signInByToken } from '../../src/http/sign-in.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
+import type { Language } from '../../src/util/language.js';
 import { memoryStore } from './caller.js';
 import { answerOf, post, serveInProcess, toolCall } from './http-in-process.js';
 import { openPolicy } from './operations.js';
@@ -50,6 +51,7 @@ export interface DecisionsSetup {
   /** False if the server has no page for decisions. */
   readonly hasPage?: boolean;
   readonly isSandbox?: boolean;
+  readonly language?: Language;
 }
 
 /**
@@ -67,6 +69,7 @@ export async function serveDecisions({
   onRequest = async () => undefined,
   hasPage = true,
   isSandbox = false,
+  language,
 }: DecisionsSetup = {}) {
   let waitedMs = 0;
   const now = () => new Date(Date.now() + waitedMs);
@@ -108,6 +111,7 @@ export async function serveDecisions({
     decisions: ({ logged }) => ({
       publicUrl,
       isSandbox,
+      language,
       store,
       signIn: signIn ?? signInByToken(authenticate, now),
       callerOf: async ({ caller }) => (caller === undefined ? undefined : authenticate.callerNamed(caller)),

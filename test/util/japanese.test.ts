@@ -43,6 +43,7 @@ const filesForPeople = [
 /** Files with texts for agents too. These are for people. */
 const mixedFiles: Readonly<Record<string, RegExp>> = {
   'src/calls/failure.ts': /./,
+  'src/calls/read-reply.ts': /^its? (?!was)/,
   'src/changes/ask-user.ts': /^You decide/,
   'src/changes/change-state.ts': /^(?!If the user|Call get_change|This plan of|Somebody has)/,
   'src/changes/conclude-change.ts': /./,
