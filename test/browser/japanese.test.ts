@@ -56,6 +56,8 @@ const names = [
   'GetKubeServerConfig',
   'ID',
   'IP',
+  'JSON',
+  'XML',
   'alice',
   'mallory',
   'bob',
