@@ -22,7 +22,6 @@ const filesForPeople = [
   'src/changes/fields-sentence.ts',
   'src/changes/other-arguments.ts',
   'src/changes/plan.ts',
-  'src/changes/plan-change.ts',
   'src/changes/stored-call.ts',
   'src/changes/typed-name.ts',
   'src/http/change-on-page.ts',
@@ -48,10 +47,9 @@ const mixedFiles: Readonly<Record<string, RegExp>> = {
   'src/changes/change-state.ts': /^(?!If the user|Call get_change|This plan of|Somebody has)/,
   'src/changes/conclude-change.ts': /./,
   'src/changes/decide.ts': /click|declined|refusal/,
-  'src/changes/other-changes.ts': /^(?!Tell|Try again|When ten|Only the person|, billed|\{0\} with allowRepeat)/,
+  'src/changes/plan-change.ts': /^(?!Tell|Try again|When ten|Only the person|, billed|\{0\} with allowRepeat)/,
   'src/changes/required-consent.ts': /\.$/,
   'src/changes/run-change.ts': /^(As of|What is there)/,
-  'src/changes/send-change.ts': /./,
   'src/cli/call-command.ts': /^(To decline|Nothing will)/,
   'src/models/change-texts.ts': /^(?!the effect)/,
   'src/tools/upload/sentences.ts': /^(?! after|.*on this page|More|No more|Check|abort_|the person|(?:The|To)$)/,
@@ -96,7 +94,7 @@ const { resourceGroupStatus, clusterStatus, devopsState, devopsStatusCode, devop
 const meanings = [resourceGroupStatus, clusterStatus, devopsState, devopsStatusCode, devopsStatusName];
 
 const ofOperations = [
-  ...operations.flatMap(({ change, input, defaults, errors = {}, tellIfMissing = {} }) =>
+  ...operations.flatMap(({ change, input, defaults, errors = {} }) =>
     change === undefined
       ? []
       : [
@@ -104,7 +102,6 @@ const ofOperations = [
           ...change.notChecked,
           ...defaults.flatMap(({ value }) => (value.includes(' ') && !value.startsWith('by region') ? [value] : [])),
           ...Object.values(errors).map((advice) => (typeof advice === 'string' ? advice : advice.person)),
-          ...Object.values(tellIfMissing),
           ...(change.ifTooLarge === undefined ? [] : [change.ifTooLarge]),
         ],
   ),
