@@ -15,7 +15,7 @@ import {
   time,
   words,
 } from '../util/safe-text.js';
-import type { Change, Decision, DecisionWay } from './change.js';
+import type { Change, Decision, DecisionOptions, DecisionWay } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { withChangeId, withNotes } from './conclude-change.js';
 import { longestReason } from './decline-reason.js';
@@ -83,7 +83,7 @@ export function refusalOf(
     return new Refusal('NobodyAsked', [say`the client answered it after ${answeredAfterMs} ms`, ...asked], more);
   if (kind === 'withdrawn' && way === 'asked') return new Refusal('WrongName', [], more);
   if (kind === 'withdrawn')
-    return new Refusal('Withdrawn', [], replacedBy === undefined ? more : { ...more, reason: replacedText });
+    return new Refusal('Withdrawn', [], { ...more, ...reasonOfWithdrawal(options, replacedBy) });
 
   const dismissed = isDismissed ? words('the user closed the question, or did not answer') : undefined;
   const isVisit = way === 'asked' && !options.byForm;
@@ -91,6 +91,15 @@ export function refusalOf(
   const why = reason !== undefined && say`the person gave this reason: ${quoted(reason, longestReason)}`;
   const problems = [dismissed ?? deed, ...asked, ...sentences(why)];
   return new Refusal('Declined', problems, mode === 'approval' ? { ...more, ...byAnother } : more);
+}
+
+/** A plan behind a question is withdrawn only with the call that asked. */
+function reasonOfWithdrawal(
+  { byForm }: DecisionOptions,
+  replacedBy: string | undefined,
+): { readonly reason?: SafeText } {
+  if (replacedBy !== undefined) return { reason: replacedText };
+  return byForm ? { reason: words('its call was cancelled or ended before anybody answered the question') } : {};
 }
 
 const replacedText = words('its caller replaced the plan with a newer one');

@@ -164,6 +164,12 @@ test.each<readonly [ConsentMode, Decision, RefusalCode, string | undefined]>([
   expect(refusal.more.reason?.text).toBe(replaced ?? declinedByOther);
 });
 
+test('a question whose call ended is not told as withdrawn by its caller', () => {
+  const asked = { ...waiting, options: { ...waiting.options, byForm: true } };
+  const refusal = refusalOf(asked, { kind: 'withdrawn', way: 'withdrawn' });
+  expect(refusal.more.reason?.text).toBe('its call was cancelled or ended before anybody answered the question');
+});
+
 describe('confirm_change', () => {
   const planned = async (confirm: ConsentMode = 'plan') => {
     const session = changer({ confirm });
