@@ -83,7 +83,7 @@ are under way:
 1. Append the new key, and restart every replica.
 2. Move it to the first line, and restart them.
 3. When the plans of the old key have expired (after ten minutes or, with a page for decisions, \`CLOUDOPS_PLAN_HOURS\`), remove the old key
-   and restart them.
+   and restart them. Private values that it sealed in the journal can then no longer be read.
 `;
 
 const otherVariables = `## Variables that other programs use too

@@ -150,7 +150,10 @@ export const sections = {
   Sandbox: {
     SANDBOX: row('use the built-in sandbox; no account needed', schemas.onOff, { kind: 'switch' }),
     SANDBOX_STATE: path('file that keeps the state of the sandbox; kept in memory if not set'),
-    SANDBOX_SEED: row("text that determines the sandbox's keys and IDs; random if not set", schemas.anyText),
+    SANDBOX_SEED: row(
+      "text that determines the sandbox's keys and IDs; if not set, those of the state file, or random",
+      schemas.anyText,
+    ),
     SANDBOX_FAULT: row('failures that the sandbox simulates, such as list_parts=503*3', schemas.anyText),
   },
 };
