@@ -185,8 +185,10 @@ describe('what a page tells to run', () => {
 });
 
 test("README's real account: its settings reach a store that speaks S3", async () => {
-  const store = await startServer((_request, response) =>
-    response.writeHead(404).end('<Error><Code>NoSuchBucket</Code></Error>'),
+  const store = await startServer(({ url = '' }, response) =>
+    /^\/(\?|$)/.test(url)
+      ? response.end('<ListAllMyBucketsResult><Buckets/></ListAllMyBucketsResult>')
+      : response.writeHead(404).end('<Error><Code>NoSuchBucket</Code></Error>'),
   );
   const home = newcomer();
   const secret = join(home.folder, 'secret');
@@ -195,6 +197,7 @@ test("README's real account: its settings reach a store that speaks S3", async (
   const command = block.replace('https://s3.example.com', store.origin).replace('/run/secrets/cloudops', secret);
   const { code, printed } = await run(command, home);
   expect(printed).toMatch(/^ok +storage signature +accepted/m);
+  expect(printed).toContain('No multipart upload is open in 0 buckets.');
   expect(code).toBe(0);
   expect(store.requests.some(({ headers }) => headers['x-amz-content-sha256'] !== undefined)).toBe(true);
   home.remove();
