@@ -37,7 +37,7 @@ const parts = {
     operations.map(({ name, description, effect, extension }) => [
       `[\`${name}\`](docs/TOOLS.md#${name})`,
       description.split(/[.:] /)[0] +
-        (extension === 's3' ? ' (with `CLOUDOPS_STORAGE_HEADERS=amz`, and on the sandbox)' : ''),
+        (extension === 's3' ? ' (with `CLOUDOPS_STORAGE_HEADERS=amz`, and in the built-in sandbox)' : ''),
       effects[effect],
     ]),
   ),
