@@ -246,7 +246,7 @@ export function questionText(
 
   // Lines about the request show all names and values in full.
   const laterLines = [
-    ...withUncutNames(inFull(shortHeadline(call, limits))),
+    ...inFull(shortHeadline(call, limits)),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...withUncutNames(consequencesOf(plan)),
     ...withUncutNames(titled('Where', fitsLine(plan, limits) ? [] : plan.where)),

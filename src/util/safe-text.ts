@@ -267,7 +267,7 @@ interface Shortened {
 }
 
 export const inFull = ({ omitted }: Shortened): SafeText[] =>
-  omitted.length === 0 ? [] : [say`In full: ${join(omitted, ', ')}.`];
+  omitted.length === 0 ? [] : [shortNames(say`In full: ${join(omitted, ', ')}.`, Number.MAX_SAFE_INTEGER)];
 
 /** One character and an ellipsis. */
 const shortestName = 2;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fingerprint } from '../../src/calls/hide-secrets.js';
 import { partsToShow } from '../../src/calls/resolve-call.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
-import { acceptOf, makePlan } from '../../src/changes/plan.js';
+import { acceptOf, makePlan, planDetails } from '../../src/changes/plan.js';
 import { json, plainText, type RequestBody } from '../../src/tools/request-body.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { say } from '../../src/util/safe-text.js';
@@ -21,6 +21,12 @@ test.each([
 ])('of the arguments that are named nowhere else, here %s, it has %j', (_what, more, fields) => {
   const plan = makePlan(callOf({ ...input, ...more }, { named: Object.keys(input) }));
   expect(Object.keys(plan).filter((name) => ['also', 'tables'].includes(name))).toEqual(fields);
+});
+
+test('a long name is whole below its first lines', () => {
+  const name = 'n'.repeat(400);
+  const plan = makePlan(callOf(input, { headline: () => say`Create server ${name}` }));
+  expect(planDetails(plan).join('\n')).toContain(`In full: "${name}".`);
 });
 
 describe('the words that agree', () => {
