@@ -341,22 +341,16 @@ async function checkBudget(
   if (state === undefined) return new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
 
   const count = parts?.length ?? 1;
-  if (parts !== undefined && state.left >= count)
-    return say`These are ${counted(count, 'change')} of the ${state.left} that are left within ${spanOf(limit)}.`;
-  if (parts === undefined && state.left > 0) {
-    const number = limit.mostChanges - state.left + 1;
-    return say`This is change ${number} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
-  }
-
-  // With `planOnly`, the plan is shown even if the budget is spent.
+  if (state.left >= count)
+    return say`It takes ${counted(count, 'change')} of the ${state.left} that are left within ${spanOf(limit)}.`;
   const refusal =
     state.left > 0
       ? new Refusal('BudgetSpent', [
           say`these are ${counted(count, 'change')}, and ${state.left} are left within ${spanOf(limit)}`,
         ])
       : budgetSpent(limit, state.nextAt);
-  if (!planOnly) return refusal;
-  return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;
+  // With `planOnly`, the plan is shown even if the budget is spent.
+  return planOnly ? say`It cannot be sent: ${join(refusal.problems, '; ')}.` : refusal;
 }
 
 /** The refusal of a change beyond its budget. Without `nextAt`, no change is ever possible. */

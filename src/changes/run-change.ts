@@ -88,51 +88,51 @@ async function planAndAnswer(
   }
 }
 
-async function readBefore(call: ResolvedChange, showsPlan: boolean, run: ChangeRun) {
-  if (call.operation.many !== undefined) return chooseThings(call, run);
-  return showsPlan ? runPreflight(call, run) : call;
+type Read = ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }> | Refusal;
+
+async function readBefore(call: ResolvedChange, showsPlan: boolean, run: ChangeRun): Promise<Read> {
+  const { many, preflight } = call.operation;
+  if (many !== undefined) return chooseThings(call, many, run);
+  return showsPlan && preflight !== undefined ? runPreflight(call, preflight, run) : call;
 }
+
+const unsent = ({ operation }: ResolvedChange, failure: Failure) => {
+  const summary = say`${own(operation.name)} was not sent. ${failure.summary}`;
+  return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } } as const;
+};
 
 /** Finds the things of a change of several, and keeps the list in the call. */
 async function chooseThings(
   call: ResolvedChange,
-  run: ChangeRun,
-): Promise<ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }> | Refusal> {
-  const { operation, input, accountName: account } = call;
-  const { many } = operation;
-  if (many === undefined) return call;
-  const { hasView: _, ...contextOfRead } = run;
+  many: NonNullable<ResolvedChange['operation']['many']>,
+  { hasView: _, ...run }: ChangeRun,
+): Promise<Read> {
+  const { input, accountName: account } = call;
   const args = withoutUndefined({ ...many.findInput(input), account });
-  const outcome = await run.callRead(many.find, args, { ...contextOfRead, wantsWholeAnswer: true });
-  if (outcome.kind === 'failed') {
-    const summary = say`${own(operation.name)} was not sent. ${outcome.failure.summary}`;
-    return { kind: 'failed', failure: { ...outcome.failure, summary, mayHaveHappened: false } };
-  }
+  const outcome = await run.callRead(many.find, args, { ...run, wantsWholeAnswer: true });
+  if (outcome.kind === 'failed') return unsent(call, outcome.failure);
   const { answer = {}, warnings } = outcome.success;
   const chosen = many.choose(answer, input);
   if (chosen.kind === 'nothing') return new Refusal('NothingToDo', [chosen.why], { warnings });
-  if (chosen.kind === 'tooMany') return new Refusal('InvalidArguments', [chosen.problem], { reason: notChosen });
+  if (chosen.kind === 'tooMany')
+    return new Refusal('InvalidArguments', [chosen.problem], {
+      reason: words('there is no plan for what was found'),
+    });
   const found = say`As of ${time(run.now().toISOString())}: ${chosen.found}`;
   const foundWarnings = [...chosen.warnings, ...warnings];
   return { ...(await withParts(call, chosen.list, run)), found, foundWarnings };
 }
 
-const notChosen = words('there is no plan for what was found');
-
 /** Makes the read that precedes a change. Returns its failure if the change would fail too. */
 async function runPreflight(
   call: ResolvedChange,
-  run: ChangeRun,
-): Promise<ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }> | Refusal> {
-  const { operation, input, accountName: account } = call;
-  const { preflight } = operation;
-  if (preflight === undefined) return call;
-
-  const readArguments = preflight.input(input);
+  preflight: NonNullable<ResolvedChange['operation']['preflight']>,
+  { onPage: _, hasView: __, ...run }: ChangeRun,
+): Promise<Read> {
+  const readArguments = preflight.input(call.input);
   if (readArguments === undefined) return call;
-  const args = account === undefined ? readArguments : { ...readArguments, account };
-  const { onPage: _, hasView: __, ...contextOfRead } = run;
-  const outcome = await run.callRead(preflight.operation, args, contextOfRead);
+  const args = withoutUndefined({ ...readArguments, account: call.accountName });
+  const outcome = await run.callRead(preflight.operation, args, run);
   if (outcome.kind === 'succeeded') {
     const { summary, answer = {} } = outcome.success;
     const found = say`As of ${time(run.now().toISOString())}: ${preflight.found?.(answer) ?? summary}`;
@@ -141,10 +141,7 @@ async function runPreflight(
 
   const { failure } = outcome;
   if (failure.code === 'Stopping') return new Refusal('Stopping');
-  if (codesOf(failure).some((code) => preflight.decisiveErrors?.includes(code))) {
-    const summary = say`${own(operation.name)} was not sent. ${failure.summary}`;
-    return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } };
-  }
+  if (codesOf(failure).some((code) => preflight.decisiveErrors?.includes(code))) return unsent(call, failure);
   const reason = join([failure.summary, ...failure.problems], ' ');
   return { ...call, found: say`What is there now is not known. ${reason}` };
 }

@@ -45,13 +45,13 @@ export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log) {
 
   const look = async (): Promise<void> => {
     clearTimeout(timer);
-    const previous = last;
+    const { reason: before } = last ?? {};
     last = await check(store);
     const { reason, warnings } = last;
     const newWarnings = warnings.filter(({ text }) => !loggedWarnings.has(text));
-    if (reason === undefined || reason !== previous?.reason) logCheck({ ...last, warnings: newWarnings }, log);
-    for (const { text } of warnings) loggedWarnings.add(text);
-    if (reason === undefined && previous?.reason !== undefined)
+    for (const { text } of newWarnings) loggedWarnings.add(text);
+    logCheck({ ...(reason !== before && { reason }), warnings: newWarnings }, log);
+    if (reason === undefined && before !== undefined)
       log('info', 'journal', { message: words('Changes can be recorded again.') });
     hasEverSucceeded ||= succeeded();
     if (!isStopped) timer = setTimeout(look, succeeded() ? succeedingMs : failingMs).unref();

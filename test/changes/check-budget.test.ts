@@ -49,7 +49,7 @@ test('a plan says what is left, and nothing is sent beyond it', async () => {
     const plan = await call(restoreInstance, { ...change('i-9'), planOnly: true }, { signal: never });
     return JSON.stringify('structured' in plan ? plan.structured.plan?.consequences : plan.failure);
   };
-  expect(await consequences()).toContain('change 1 of 2 that are possible within 1 hour');
+  expect(await consequences()).toContain('It takes 1 change of the 2 that are left within 1 hour');
   for (const id of ['i-1', 'i-2']) await call(restoreInstance, change(id), { signal: never });
   expect(await consequences()).toContain('It cannot be sent');
   await close();

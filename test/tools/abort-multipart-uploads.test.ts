@@ -243,7 +243,7 @@ test('what is still there after the abort failed, and what cannot be looked for 
 test('each upload counts in the budget, and a plan beyond it is refused', async () => {
   const { plan, confirm, open } = await cloudWith(12, { budget: { mostChanges: 5, windowMs: 3600_000 } });
   const { text, changeId } = await plan({ olderThan: '8 days' });
-  expect(text).toContain('These are 3 changes of the 5 that are left within');
+  expect(text).toContain('It takes 3 changes of the 5 that are left within');
   await confirm(changeId, 'abort 3');
   expect(open()).toHaveLength(9);
   expect((await plan({ olderThan: '5 days' })).text).toContain('these are 3 changes, and 2 are left within');
