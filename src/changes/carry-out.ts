@@ -36,7 +36,6 @@ import { resolveAgain } from './stored-call.js';
 
 /** This file carries out approved changes. The store has a change as begun before the first byte is sent, and its ending before the caller gets the outcome. Each thing of a change of several is a change of its own, with a row, a place in the budget and an ending. */
 
-/** Parts that are sent at the same time. */
 const mostAtATime = 8;
 
 /** How long a call waits for the end of a change of several things (milliseconds). Then `get_change` tells it. */
@@ -252,7 +251,6 @@ async function endParts(
     const failure = notSent(change.tool, new Refusal('JournalUnavailable', [say`${shownReason(error)}`]));
     return writeEnding(change, concludeFailed({ ...failure, mayHaveHappened: isAgain }), run);
   }
-  // Each part listens several times.
   setMaxListeners(0, run.signal);
   const ends: PartEnd[] = [];
   const waiting = [...parts.entries()];
@@ -321,7 +319,6 @@ async function endAfter(outcome: EndedOutcome, part: Change, whole: ResolvedChan
   return { kind: seen === 'gone' ? 'done' : 'unverified' };
 }
 
-/** Reads the thing of a part. */
 async function lookFor(part: Change, { operation: { many } }: ResolvedChange, run: ChangeRun) {
   if (many === undefined) return 'unknown';
   const { signal, client, principal } = run;
@@ -333,13 +330,11 @@ async function lookFor(part: Change, { operation: { many } }: ResolvedChange, ru
 
 const endings = ['done', 'gone', 'unverified', 'failed'] as const;
 
-/** Characters of an answer besides its list. */
 const roomForCounts = 500;
 
 /** Each part has its own. */
 const noExchange = { status: 200, requestIds: {}, attempts: [] };
 
-/** Makes the ending of the whole from those of its parts. */
 function conclude(
   change: Change,
   call: ResolvedChange & FailedCall,
@@ -390,7 +385,6 @@ function conclude(
   } as const;
   const sentAt = new Date(change.begunAt ?? now().getTime()).toISOString();
   const { ending, ...conclusion } = concludeChange(result, { call, change, sentAt }, log);
-  // Each part has its status.
   const { status: _, ...endingOfWhole } = ending;
   return { ...conclusion, ending: endingOfWhole };
 }

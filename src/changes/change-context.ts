@@ -15,7 +15,6 @@ import type { Changes } from './store.js';
 /** `unanswered` stayed open for too long. `interrupted`: the client or this server ended the call. `notAsked`: the client could not ask. */
 export interface FormResponse {
   readonly kind: 'agreed' | 'wrongName' | 'declined' | 'cancelled' | 'unanswered' | 'interrupted' | 'notAsked';
-  /** As it was typed. */
   readonly reason?: string | undefined;
 }
 
@@ -35,7 +34,6 @@ export type Visit = 'opened' | 'declined' | 'cancelled';
 
 /** Asks the client's user to open an address (MCP's URL elicitation). */
 export interface Guide {
-  /** Resolves with `later` as `ask` does. */
   send(message: SafeText, address: string, cancel: AbortSignal): Promise<Visit | 'later'>;
 }
 
@@ -46,7 +44,6 @@ export type Brought =
       readonly kind: 'answer';
       /** The question's `requestState`. */
       readonly proof: string;
-      /** As the response to a form. */
       readonly responseTo: (accept: SafeText, nameToType?: string) => FormResponse;
       readonly visit: Visit;
     };
@@ -88,7 +85,6 @@ export function createQuestionQueue() {
   const queues = new Map<string | undefined, Queue>();
   return {
     callers: () => queues.size,
-    /** Returns a turn, which ends when it is disposed of. */
     async enter(caller: string | undefined): Promise<Disposable> {
       const queue = queues.get(caller) ?? createQueue(1);
       queues.set(caller, queue);
@@ -105,7 +101,6 @@ export function createQuestionQueue() {
 
 export type QuestionQueue = ReturnType<typeof createQuestionQueue>;
 
-/** The services that all changes share. */
 export interface ChangeDependencies extends CallDependencies {
   readonly store: Changes;
   readonly questions: QuestionQueue;
@@ -131,7 +126,6 @@ export interface ChangeDependencies extends CallDependencies {
   ) => Promise<EndedOutcome>;
 }
 
-/** The circumstances of a call that changes something. */
 export interface ChangeContext extends CallContext {
   readonly elicitor?: Elicitor | undefined;
   readonly guide?: Guide | undefined;
@@ -147,7 +141,6 @@ export const ofCaller = ({ principal }: Pick<CallContext, 'principal'>): OfCalle
   caller: principal?.name ?? null,
 });
 
-/** Logs an error of the store, and goes on with another result. */
 export const afterStoreFailure =
   <Result>({ log }: Pick<ChangeRun, 'log'>, resultOf: (error: unknown) => Result, facts: object = {}) =>
   (error: unknown): Result => {

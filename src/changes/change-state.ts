@@ -54,7 +54,6 @@ export function outcomeOfState(change: Change, run: Pick<ChangeRun, 'principal' 
   return withNotes(stateOf(change, run), sentences(decision?.way === 'page' && say`${decisionSentence(decision)}.`));
 }
 
-/** The outcome of a change, or who has to decide on it. */
 export function stateOf(change: Change, { page }: Pick<ChangeRun, 'page'>): EndedOutcome {
   const { state, ending, tool, id } = change;
   switch (state) {
@@ -72,7 +71,6 @@ export function stateOf(change: Change, { page }: Pick<ChangeRun, 'page'>): Ende
   }
 }
 
-/** The refusal that tells of a decision against a change. */
 export function refusalOf(
   { id, mode, question, options }: Pick<Change, 'id' | 'mode' | 'question' | 'options'>,
   { kind, way, reason, answeredAfterMs = 0, isDismissed = false, replacedBy }: Decision,
@@ -126,7 +124,6 @@ export const decisionText = (
   standing: Decision,
 ): SafeText => say`${decisionSentence(standing)} at ${time(new Date(decidedAt ?? madeAt).toISOString())}.`;
 
-/** A decision that came after another one. */
 export interface LateDecision {
   readonly kind: 'late';
   readonly change: Change;
@@ -148,7 +145,6 @@ export function lateDecision(change: Change, late: Decision, standing = change.d
   return { kind: 'late', change, earlierDecision, isLate };
 }
 
-/** The outcome of a call whose decision came after another one. */
 export function lateOutcome(change: Change, late: Decision, principal: Principal | undefined): EndedOutcome {
   const standing = visibleDecision(change, principal);
   // The same person answers a form again.
@@ -162,7 +158,6 @@ function visibleDecision({ decision }: Change, principal: Principal | undefined)
   return decision && (mayKnow ? decision : { ...decision, person: undefined });
 }
 
-/** The outcome of a call that only tells the state. */
 export const toldOutcome = (
   { id }: Change,
   { summary, outcome, ...facts }: Partial<Success> & Required<Pick<Success, 'summary' | 'outcome' | 'next'>>,

@@ -26,7 +26,6 @@ import type { Engine, Transaction, Value } from './sql.js';
 
 /** This file converts changes to rows of their table and back, and has the SQL on the table. Private values are sealed, so that no reader of the store sees them. */
 
-/** A transaction with the keys of private values. */
 export interface Rows extends Transaction {
   readonly keys: SealingKeys;
 }
@@ -78,7 +77,6 @@ export function keyOf(text: string | undefined): string {
   return json.length <= 500 ? json : `sha256:${createHash('sha256').update(json).digest('hex')}`;
 }
 
-/** Marks for values in SQL. */
 export const marksOf = (values: readonly unknown[]): string => `(${values.map(() => '?').join(', ')})`;
 
 /** The row of a change that waits for `lifetimeMs`. */
@@ -111,7 +109,6 @@ function newRow(
 
 const storedDecision = (decision: Decision, wall: number): string => JSON.stringify({ ...decision, decidedAt: wall });
 
-/** The columns `ending` and `outcome` of an ended change. */
 export const storedEnding = (
   { outcome, isPrivate, ...facts }: Ending,
   id: string,
@@ -219,7 +216,6 @@ const listOf = (names: readonly State[]) => `(${names.map((name) => `'${name}'`)
 const sent = listOf(sentStates);
 export const endedStates = listOf(['accepted', 'partly', 'rejected', 'not sent', 'unknown', 'declined', 'withdrawn']);
 
-/** Selects changes of callers. */
 export async function select(
   rows: Rows,
   of: OfCaller,
@@ -235,7 +231,6 @@ export async function select(
 
 export const isId = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
 
-/** Selects the change with an ID. */
 export async function selectOne(rows: Rows, id: string, condition = '', ...values: readonly Value[]) {
   const [change] = isId(id) ? await select(rows, {}, `id = ?${condition}`, [id, ...values]) : [];
   return change;
@@ -282,7 +277,6 @@ export async function updateDecided(
   return count === 1;
 }
 
-/** Inserts a part of a change that was approved as a whole, unless the store has the part. */
 export async function insertApproved(rows: Rows, part: NewChange, decision: Decision, process: string): Promise<void> {
   const { now, wall } = rows;
   const approval = { state: 'approved', decision: storedDecision(decision, wall), way: decision.way, process };
@@ -309,7 +303,6 @@ export async function claim({ all, run }: Rows, { id, list = [] }: Change, proce
   return count > 0;
 }
 
-/** Counts the parts that have ended, if a change of several things is begun. */
 export async function withPartsEnded(rows: Rows, change: Change): Promise<Change> {
   const { id, state, list } = change;
   if (state !== 'begun' || list === undefined) return change;
@@ -320,7 +313,6 @@ export async function withPartsEnded(rows: Rows, change: Change): Promise<Change
 
 const partIds = (id: string, list: readonly unknown[]) => list.map((_, index) => partId(id, index));
 
-/** The ID of a part of a change. */
 export const partId = (id: string, index: number): string => `${id}-${index + 1}`;
 
 /** The change of which another is a part. */
@@ -439,7 +431,6 @@ export type FollowState = (typeof followStates)[number];
 
 const seenSchema = lazy(() => z.object({ text: resultSchemas().text, value: z.string().optional() }));
 
-/** What a read of the progress showed. */
 export type Seen = z.output<ReturnType<typeof seenSchema>>;
 
 const followSchema = lazy(() =>
@@ -447,7 +438,6 @@ const followSchema = lazy(() =>
     state: z.enum(followStates),
     /** By the clock of the store (milliseconds). */
     began: z.number(),
-    /** Reads that were begun. */
     reads: z.number(),
     /** As a column of its own, because it may be sealed. */
     seen: z.string().optional(),
@@ -459,7 +449,6 @@ const columnsSchema = lazy(() => z.array(z.object({ follow: z.string().nullable(
 
 export interface Followed extends Pick<Follow, 'state' | 'reads'> {
   readonly seen?: Seen | undefined;
-  /** Since the follow began (milliseconds). */
   readonly ageMs: number;
   /** True if the follow has to begin, or its next read is due. */
   readonly isDue: boolean;
@@ -507,7 +496,6 @@ export async function takeFollow(rows: Rows, id: string, pauseMs: number, isBlin
 }
 
 export interface FollowStep extends Required<Pick<Followed, 'state' | 'seen' | 'lease'>> {
-  /** Before the next read (milliseconds). */
   readonly pauseMs: number;
   readonly isPrivate: boolean | undefined;
 }

@@ -143,11 +143,9 @@ interface Columns {
   readonly budget: string;
 }
 
-/** A change when its plan is made. */
 export interface NewChange extends Columns, Part<'facts'>, Part<'details'> {}
 export type Subject = NonNullable<NewChange['subject']>;
 export type DecisionOptions = NewChange['options'];
-/** No way to decide. */
 export const noOptions: DecisionOptions = { byForm: false, byClick: false, onPage: false, byConfirmation: false };
 
 /** A change as the journal shows it. Times are milliseconds by the server's wall clock. */
@@ -166,7 +164,6 @@ export interface JournalEntry extends Columns, Part<'facts'> {
   readonly decidedAgoMs?: number | undefined;
 }
 
-/** A change as the store has it. */
 export interface Change extends JournalEntry, Part<'details'> {
   /** The parts that have ended, of a begun change of several things. */
   readonly partsEnded?: number;

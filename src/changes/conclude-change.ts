@@ -27,7 +27,6 @@ import { type Change, type DecisionWay, decisionWays, type Ending, type EndState
 
 /** This file tells what became of a change that was sent, and what comes next. */
 
-/** The result of a change that was sent, or was about to be. */
 export type ChangeResult =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | {
@@ -126,7 +125,6 @@ interface AcceptedChange extends SentChange, Omit<Extract<ChangeResult, { kind: 
 
 type Reading = Pick<Success, 'summary' | 'warnings' | 'answer'> & { readonly next: Next };
 
-/** Puts an accepted change into words, even if nothing of the answer can be read. */
 function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
   const { change, sentAt, answer, failed } = accepted;
   const { plan, decision } = change;
@@ -245,7 +243,6 @@ function stepAfterFailedEntries(failed: FailedEntries): Next {
   return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: no others are known to have failed.`);
 }
 
-/** Adds notes, such as about other changes. */
 export const withNotes = (outcome: EndedOutcome, newNotes: readonly SafeText[]): EndedOutcome =>
   newNotes.length === 0 ? outcome : withFields(outcome, ({ notes = [] }) => ({ notes: [...notes, ...newNotes] }));
 

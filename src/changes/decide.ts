@@ -39,7 +39,6 @@ export type DecisionResult =
   /** No decision was stored, and the change may still wait. */
   | Refusal;
 
-/** Decides on a change and, if it is approved, carries it out. */
 export async function decide(change: Change, decision: Decision, run: ChangeRun): Promise<DecisionResult> {
   const stored = await storeDecision(change, decision, run);
   if (stored.kind !== 'approved') return stored;
@@ -82,7 +81,6 @@ export async function decideForCall(change: Change, decision: Decision, run: Cha
   return decided.kind === 'decided' ? decided.outcome : decided;
 }
 
-/** A click on a plan. */
 export interface Click {
   readonly decision: 'accept' | 'decline';
   readonly where: 'view' | 'page';
@@ -185,7 +183,6 @@ const isDeclined = ({ state, decision }: Change) => state === 'declined' && deci
 const isInterrupted = ({ state, decision, options }: Change) =>
   state === 'withdrawn' && decision?.way === 'withdrawn' && options.byForm;
 
-/** The outcome of a change, after its end. */
 export const getChange = async (change: Change, run: ChangeRun): Promise<CallResult> =>
   outcomeOfState(await awaitEnd(change, run), run);
 
@@ -203,7 +200,6 @@ export async function withdrawChange(change: Change, run: ChangeRun): Promise<Ca
   });
 }
 
-/** The outcome of a change for a view or a page. */
 export const stateForView = async (change: Change, run: ChangeRun): Promise<EndedOutcome> =>
   outcomeOfState(change.state === 'waiting' ? change : await awaitEnd(change, run), run);
 
@@ -264,7 +260,6 @@ export const makeProof = (id: string, secret: string) => ({ token: `${id}.${secr
 
 const hashOf = (secret: string) => createHash('sha256').update(secret).digest('hex');
 
-/** Finds the change that a proof names. */
 export async function findByProof(token: string, run: ChangeRun): Promise<Change | Refusal> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{22})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return new Refusal('ClickRefused');

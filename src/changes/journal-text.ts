@@ -9,11 +9,9 @@ import type { Changes } from './store.js';
 
 const shownCharacters = 500;
 
-/** Formats a time (milliseconds since 1970), which may be no date. */
 export const shownTime = (time: number): SafeText =>
   Number.isNaN(new Date(time).getTime()) ? words('an unknown time') : timeText(new Date(time).toISOString());
 
-/** The time at which a change began, was decided, or was planned. */
 const timeOfChange = ({ begunAt, decidedAt, madeAt }: JournalEntry): number => begunAt ?? decidedAt ?? madeAt;
 
 /** The tool of a change, and its account unless that is the default one. */
@@ -27,18 +25,15 @@ export function shownDeed(change: Pick<Change, 'tool' | 'what' | 'target' | 'acc
   return say`${shownTool(change)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`;
 }
 
-/** The program that acted for the caller. */
 function shownAgent({ clientId, actors }: Agent): SafeText {
   const names = clientId === undefined ? actors : [...actors, clientId];
   const [agent = words('unknown'), ...others] = names.map((name) => quoted(name, 100));
   return others.length === 0 ? say`agent ${agent}` : say`agent ${agent} through ${join(others, ', ')}`;
 }
 
-/** The state of a change in the words of the journal. */
 export const outcomeText = ({ state }: Pick<Change, 'state'>) =>
   state === 'waiting' || state === 'approved' || state === 'begun' ? 'no outcome yet' : state;
 
-/** Describes a change: when it had which outcome, and who took part. */
 export function describe(change: JournalEntry) {
   const { client, caller, agent, ending, decision } = change;
   const code = ending?.code === undefined ? none : say` (${own(ending.code)})`;

@@ -17,7 +17,6 @@ import { systemClock, thisProcess } from './system.js';
 interface StoreOptions {
   readonly log?: Log;
   readonly addressFile?: string | undefined;
-  /** The keys of CLOUDOPS_STATE_KEY. */
   readonly stateKeys?: KeyRing | undefined;
   /** False for commands that only read. */
   readonly createsTables?: boolean;
@@ -43,7 +42,6 @@ export function openStore(journal: string, now: () => Date, options: StoreOption
         log: options.log,
         keys: lazy(() => keysOfJournal(path, options.stateKeys)),
       }),
-    /** Creates missing tables and indexes in a database. */
     migrate: async () => {
       if (path === undefined) await (await import('./postgres.js')).migrate(journal);
     },

@@ -34,7 +34,6 @@ import { nameToType, thingToType } from './typed-name.js';
 
 /** This file plans a change, and tells of the budget and of other changes where they matter to a plan. */
 
-/** A change with its plan, checked against the store. */
 export interface PlannedChange {
   readonly call: ResolvedChange;
   readonly row: Omit<NewChange, 'options' | 'proof' | 'question'>;
@@ -102,7 +101,6 @@ export async function planChange(
 
 type Given = Pick<NewChange, 'id' | 'caller' | 'personId' | 'scopes' | 'agent' | 'client' | 'repeats'>;
 
-/** Makes the row of a change, or of a part of one. */
 export function rowOf(
   call: ResolvedChange,
   plan: Plan,
@@ -201,7 +199,6 @@ const clauses = {
 const clauseOf = (earlier: EarlierCall | undefined): SafeText =>
   earlier === undefined ? words('another caller sent the same change before') : clauses[earlier.outcome];
 
-/** The warning on a plan that would repeat an earlier change. */
 function repeatWarning(change: Change, viewer: string | undefined): SafeText {
   const earlier = factsOf(change, viewer);
   const sent = earlier === undefined ? words('') : say` It was sent ${time(earlier.sentAt)}.`;
@@ -216,7 +213,6 @@ const repetitions = {
   delete: 'the same deletion once more',
 } as const satisfies Readonly<Record<Effect, string>>;
 
-/** The refusal of an unintended repetition. */
 export function repeated(change: Change, viewer: string | undefined, call: FollowedCall): Refusal {
   const earlier = factsOf(change, viewer);
   return new Refusal('Repeated', [], {
@@ -313,7 +309,6 @@ const nameOf = ({ name }: Subject) => quoted(name, 100);
 
 const mostDifferences = 5;
 
-/** The other plan's values of the differing arguments. */
 function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, 'input'> | undefined): SafeText {
   const values = new Map(leavesOf(args));
   const otherValues = [...leavesOf(other)];
@@ -377,6 +372,5 @@ function spanOf({ windowMs }: Budget): SafeText {
   return minutes % 60 === 0 ? counted(minutes / 60, 'hour') : counted(minutes, 'minute');
 }
 
-/** True if a change is of another caller than the viewer. */
 const isOfAnother = ({ caller }: Pick<Change, 'caller'>, viewer: string | undefined): boolean =>
   viewer !== undefined && caller !== viewer;

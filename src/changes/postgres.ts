@@ -16,7 +16,6 @@ import {
 } from './sql.js';
 import { storePlace } from './store-place.js';
 
-/** Time limits in milliseconds. */
 const defaultLimits = {
   connectMs: 3_000,
   statementMs: 5_000,
@@ -294,7 +293,6 @@ const hasJournal = async (client: pg.ClientBase): Promise<boolean> => {
   return rows.length > 0;
 };
 
-/** Creates the tables of a journal, unless they are there. */
 export async function migrate(url: string): Promise<void> {
   const client = await connectToMigrate(url);
   try {

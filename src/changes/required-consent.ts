@@ -13,7 +13,6 @@ export type DecisionPage =
   /** In the browser on this machine. The address stays secret, because anyone who has it can decide. */
   | { readonly kind: 'local'; readonly show: (id: string) => void };
 
-/** The message that a plan waits for a decision. */
 export interface Announcement {
   readonly tool: string;
   readonly caller: string | undefined;
@@ -21,7 +20,6 @@ export interface Announcement {
   readonly decideAt: string;
 }
 
-/** The address of a plan on the sign-in page. */
 export const addressOf = (id: string, page: DecisionPage | undefined): string | undefined =>
   page?.kind === 'signIn' ? page.addressOf(id) : undefined;
 
@@ -53,7 +51,6 @@ const rules: Readonly<Record<ConsentMode, ModeRules>> = {
   },
 };
 
-/** True if `mode` is at least as strict as `other`. */
 export const isAsStrict = (mode: ConsentMode, other: ConsentMode): boolean =>
   rules[mode].strictness >= rules[other].strictness;
 
@@ -64,10 +61,8 @@ export const modesWithPerson: readonly ConsentMode[] = consentModes.filter((mode
 /** True if `confirm_change` may work in a mode. */
 export const mayConfirm = (mode: ConsentMode): boolean => isWayOf(mode, 'confirmed');
 
-/** True if a decision in this way counts in a mode. */
 export const isWayOf = (mode: ConsentMode, way: DecisionWay): boolean => rules[mode].ways.includes(way);
 
-/** The facts on which `decideConsent` decides. */
 export interface ConsentRequest {
   readonly mode: ConsentMode;
   readonly planOnly: boolean;
@@ -149,7 +144,6 @@ interface Decider {
 export const isOwnChange = ({ caller, personId }: Caller, person: Omit<Decider, 'mayApprove'>): boolean =>
   personId === undefined || person.personId === undefined ? caller === person.person : personId === person.personId;
 
-/** Returns the reason why a person may not decide on the page. */
 export function reasonAgainstDeciding(mode: ConsentMode, change: Caller, person: Decider): SafeText | undefined {
   const isOwn = isOwnChange(change, person);
   switch (rules[mode].decidedBy) {
@@ -168,7 +162,6 @@ export function reasonAgainstDeciding(mode: ConsentMode, change: Caller, person:
   }
 }
 
-/** The person for whose decision a plan waits. */
 export function whoDecides(mode: ConsentMode, { onPage }: DecisionOptions, page: ConsentRequest['page']): SafeText {
   if (rules[mode].decidedBy === 'other') return words('somebody other than the user, who signs in to the page');
   if (!onPage) return words('the user');

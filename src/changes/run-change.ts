@@ -182,7 +182,6 @@ const reconnect = next(
   say`This server does not know what the client can do: its session is missing, or was not made by this server. ${forReader({ agent: 'Have the user reconnect', person: 'Reconnect' })} the client to this server, then ${callAgain}.`,
 );
 
-/** Returns a refusal if the store cannot be read. */
 async function questionState(
   { question }: PlannedChange,
   run: ChangeRun,
@@ -278,7 +277,6 @@ async function addIfOpen(planned: PlannedChange, options: DecisionOptions, run: 
   return closed ?? addChange(planned, options, run);
 }
 
-/** Opens the local page, or announces the change. */
 function announce(
   { id, tool, caller, plan, isPrivate, what }: Change,
   pageUrl: string | undefined,
@@ -350,7 +348,6 @@ function nextSteps(planned: OpenPlan): SafeText {
   return say`${showAll} If they say yes to it, call confirm_change with this changeId and thing ${quoted(thingOf(row), 200)}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
 }
 
-/** The ways in which people decide without the agent. */
 function sentencesAboutPeople(planned: OpenPlan): readonly SafeText[] {
   const { row, pageUrl } = planned;
   const { byClick, onPage } = optionsOf(planned);

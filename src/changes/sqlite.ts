@@ -152,7 +152,6 @@ export function createSqlite(
         move(inodeOf(copy));
         // SQLite would take the old log for the log of the new file.
         for (const file of filesOf(path).slice(1)) rmSync(file, { force: true });
-        // Replaces nothing.
         linkSync(copy, path);
         flush(folder);
       });
@@ -162,7 +161,6 @@ export function createSqlite(
     deleted.db.exec('pragma wal_checkpoint(full)');
   };
 
-  /** Runs work in a transaction that excludes all other writers. */
   const transact = async <Result>(
     { db }: Connection,
     work: () => Result | Promise<Result>,
@@ -175,7 +173,6 @@ export function createSqlite(
       await retrying(() => db.exec('commit'));
       return result;
     } catch (error) {
-      // There may be no transaction any more.
       attempt(() => db.exec('rollback'), undefined);
       throw error;
     }
@@ -337,7 +334,6 @@ const isOfSqlite = (error: unknown): boolean => textAt(error, 'code') === 'ERR_S
 
 export const isBusy = (error: unknown): boolean => isOfSqlite(error) && textAt(error, 'message') === busy;
 
-/** Returns a fault in place of an error of SQLite. */
 export function faultOf(error: unknown): unknown {
   if (!isOfSqlite(error)) return error;
   const [kind, reason] = faults[textAt(error, 'message') ?? ''] ?? ['damaged', words('SQLite reports an error')];
@@ -369,7 +365,6 @@ function requireWritableFolder(path: string): void {
   rmdirSync(mkdtempSync(join(folder, '.cloudops-')));
 }
 
-/** Makes a file readable for its owner alone. */
 export function restrict(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats !== undefined && (stats.mode & 0o777) !== 0o600) chmodSync(file, 0o600);
@@ -391,7 +386,6 @@ const networks: Readonly<Record<number, string>> = {
   3133910204: 'VMware',
 };
 
-/** The network file system of a folder. */
 export const networkOf = (folder: string, type: number): string | undefined =>
   folder.startsWith('\\\\') ? 'SMB' : networks[type >>> 0];
 

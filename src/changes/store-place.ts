@@ -1,16 +1,13 @@
 import { exact, namesOf, type SafeText, say } from '../util/safe-text.js';
 
-/** The file or database that CLOUDOPS_JOURNAL names. */
 interface StorePlace {
   /** For people, without user, password and options. */
   readonly name: string;
-  /** Undefined for a database. */
   readonly path: string | undefined;
   /** Does not quote the address, which may hold a password. */
   readonly problem: SafeText | undefined;
 }
 
-/** Reads the path of a file, or the address of a PostgreSQL database. */
 export function storePlace(journal: string): StorePlace {
   // A path on Windows may begin with `C:`.
   const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(journal);

@@ -56,7 +56,6 @@ const longestPauseMs = 5_000;
 
 type Attempt = () => Promise<unknown>;
 
-/** Returns functions that repeat attempts at a write until one succeeds. */
 function createPersistence() {
   const closing = new AbortController();
   const { signal } = closing;
@@ -287,7 +286,6 @@ export function createChanges(
     return begun;
   };
 
-  /** The approved and begun changes of processes that are gone. */
   const abandoned = async (rows: Rows) => {
     const running = [...(await runningProcesses(rows, self))];
     return select(
@@ -312,7 +310,6 @@ export function createChanges(
 
   /** Takes over the begun changes of several things of processes that are gone, and ends their other changes: begun ones as `unknown`, approved ones as `not sent`. */
   const recover = async (): Promise<readonly Change[]> => {
-    // Usually there is nothing to write.
     if ((await read(abandoned)).length === 0) return [];
     const recovered = await write(async (rows) => {
       // Another process that takes over at the same time has its lease when this one looks.
@@ -355,7 +352,6 @@ export function createChanges(
       });
       if (isGone) throw new Error('the change is not in the journal');
     },
-    /** How far an accepted change is in the cloud. */
     followed: (id: string) => read((rows) => readFollow(rows, id)),
     /** At most one of all processes gets a lease, and reads. */
     takeFollow: (id: string, pauseMs: number, isBlind: boolean) =>

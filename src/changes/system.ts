@@ -28,11 +28,9 @@ export function thisProcess(): Process {
 /** Empty on systems other than Linux. */
 const bootId = (): string => attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), '');
 
-/** In ticks since the start of the system. */
 const startOf = (pid: number): string | undefined =>
   attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19], undefined);
 
-/** Writes that a process runs. */
 export async function renewLease({ now, run }: Transaction, { id, space, pid, started }: Process): Promise<void> {
   await run(
     `insert into cloudops_processes (id, space, pid, started, lease) values (?, ?, ?, ?, ?)
@@ -70,15 +68,12 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // The process exists, but belongs to another user.
     return textAt(error, 'code') === 'EPERM';
   }
 }
 
 export interface SystemClock {
-  /** Identifies the time since the system started. */
   readonly boot: string | undefined;
-  /** Since the system started. */
   uptimeMs(): number;
   wallMs(): number;
 }

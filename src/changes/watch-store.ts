@@ -30,7 +30,6 @@ function logCheck({ reason, warnings }: Check, log: Log): void {
   for (const warning of warnings) log('warn', 'journal', { message: warning });
 }
 
-/** Checks a store once, and logs warnings or the problem. */
 export const reportStore = async (store: Pick<Changes, 'healthCheck'>, log: Log): Promise<void> =>
   logCheck(await check(store), log);
 
@@ -71,7 +70,6 @@ export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log) {
 
 const pollMs = 100;
 
-/** Waits at most `graceMs` until the store has written all outcomes. */
 export async function awaitOutcomes({ unwritten }: Pick<Changes, 'unwritten'>, graceMs: number): Promise<void> {
   for (let waitedMs = 0; unwritten() > 0 && waitedMs < graceMs; waitedMs += pollMs) await delay(pollMs);
 }
@@ -118,9 +116,7 @@ export function createNotices(changes: Pick<Changes, 'recover'>, log: Log) {
       resume = given;
       resumeAll();
     },
-    /** Changes that ended as `unknown`. */
     endedByTool,
-    /** Returns the notices for a caller, and forgets them. */
     take: async (caller: string | undefined): Promise<readonly SafeText[]> => {
       // No call waits for a database that hangs.
       await running;
