@@ -10,7 +10,11 @@ const { answered, createNotices, openJournal, restoreInstance, testCaller } = aw
 const shift = { ms: Number(offset) };
 const now = () => new Date(Date.now() + shift.ms);
 const store = await openJournal(place, now);
-const notices = createNotices(store, () => undefined);
+const notices = createNotices(
+  store,
+  () => undefined,
+  () => undefined,
+);
 process.stdin.on('end', () => process.exit(0));
 process.stdin.on('data', (bytes) => {
   shift.ms = Number(bytes.toString());

@@ -66,12 +66,6 @@ export async function startRuntime(
   const store = await place.openChanges();
   const page = values.HTTP_PUBLIC_URL === undefined ? localPage : await signInPage(config, now, log);
 
-  const notices = createNotices(store, log);
-  const upkeepTimer = setInterval(() => {
-    void notices.recover();
-    void store.erase().catch(() => undefined);
-  }, upkeepMs).unref();
-
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
     : undefined;
@@ -84,7 +78,7 @@ export async function startRuntime(
     store,
     page,
     planLifetimeMs: values.PLAN_HOURS * 3_600_000,
-    pendingNotes: notices.take,
+    pendingNotes: (caller) => notices.take(caller),
     services: openServices(config, version, log),
     openCallStack: (callDependencies) =>
       openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
@@ -94,7 +88,11 @@ export async function startRuntime(
     traced: telemetry?.traced,
   });
 
-  notices.resumeWith(wired.server.changes.resume);
+  const notices = createNotices(store, log, wired.server.changes.resume);
+  const upkeepTimer = setInterval(() => {
+    void notices.recover();
+    void store.erase().catch(() => undefined);
+  }, upkeepMs).unref();
   return {
     ...wired,
     server: {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname, uptime } from 'node:os';
 import * as z from 'zod';
-import { attempt, lazy, textAt } from '../util/objects.js';
+import { attempt, lazy } from '../util/objects.js';
 import type { Transaction } from './sql.js';
 
 /** This file has what the operating system tells of clocks and of the processes that share a store. */
@@ -51,25 +51,15 @@ const rowsSchema = lazy(() =>
   ),
 );
 
-/** Returns the IDs of the processes that still run. In another space, the lease decides. */
+/** Returns the IDs of the processes that still run. In another space, or without the start of a process, the lease decides. */
 export async function runningProcesses({ now, all }: Transaction, { id: self, space }: Process): Promise<Set<string>> {
   const rows = rowsSchema().parse(await all('select id, space, pid, started, lease from cloudops_processes'));
   const running = rows.filter((row) => {
     if (row.id === self) return true;
     const hasLease = row.lease > now;
-    if (row.space !== space) return hasLease;
-    if (row.started !== '') return startOf(row.pid) === row.started;
-    return hasLease && isAlive(row.pid);
+    return row.space === space && row.started !== '' ? startOf(row.pid) === row.started : hasLease;
   });
   return new Set([self, ...running.map(({ id }) => id)]);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return textAt(error, 'code') === 'EPERM';
-  }
 }
 
 export interface SystemClock {

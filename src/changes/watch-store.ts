@@ -74,22 +74,17 @@ export async function awaitOutcomes({ unwritten }: Pick<Changes, 'unwritten'>, g
   for (let waitedMs = 0; unwritten() > 0 && waitedMs < graceMs; waitedMs += pollMs) await delay(pollMs);
 }
 
-/** Creates notices about changes whose processes ended before the outcome was known. */
-export function createNotices(changes: Pick<Changes, 'recover'>, log: Log) {
+/**
+ * Creates notices about changes whose processes ended before the outcome was known.
+ * @param resume goes on with a change of several things, and never rejects
+ */
+export function createNotices(changes: Pick<Changes, 'recover'>, log: Log, resume: (change: Change) => unknown) {
   let unreported: readonly Change[] = [];
-  let unfinished: readonly Change[] = [];
-  let resume: ((change: Change) => unknown) | undefined;
   const endedByTool = new Map<string, number>();
   let running: Promise<void> | undefined;
 
-  const resumeAll = () => {
-    if (resume === undefined) return;
-    for (const change of unfinished) void resume(change);
-    unfinished = [];
-  };
   const keep = (recovered: readonly Change[]) => {
-    unfinished = [...unfinished, ...recovered.filter(({ state }) => state === 'begun')];
-    resumeAll();
+    for (const change of recovered) if (change.state === 'begun') void resume(change);
     const interrupted = recovered.filter(({ state }) => state === 'unknown');
     unreported = [...unreported, ...interrupted];
     for (const { id, tool, account, caller, target, begunAt } of interrupted) {
@@ -111,11 +106,6 @@ export function createNotices(changes: Pick<Changes, 'recover'>, log: Log) {
 
   return {
     recover,
-    /** Takes the function with which changes of several things go on. It never rejects. */
-    resumeWith: (given: (change: Change) => unknown): void => {
-      resume = given;
-      resumeAll();
-    },
     endedByTool,
     take: async (caller: string | undefined): Promise<readonly SafeText[]> => {
       // No call waits for a database that hangs.

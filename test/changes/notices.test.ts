@@ -13,7 +13,14 @@ const noticesOf = (...recoveries: readonly (readonly Change[] | Error)[]) => {
     if (next instanceof Error) throw next;
     return next;
   };
-  return { notices: createNotices({ recover }, (...entry) => logged.push(entry)), logged };
+  return {
+    notices: createNotices(
+      { recover },
+      (...entry) => logged.push(entry),
+      () => undefined,
+    ),
+    logged,
+  };
 };
 
 test('the sentence names the change and its time', async () => {
