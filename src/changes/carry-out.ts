@@ -192,8 +192,7 @@ async function sendAndRead(
 }
 
 /** The token differs for each change, so it is not a part of the digest. */
-async function requestToSend({ operation, input, endpoint, request, parts }: ResolvedChange, change: Change) {
-  if (parts !== undefined || operation.many !== undefined) throw new NotSent('only its parts are sent');
+async function requestToSend({ operation, input, endpoint, request }: ResolvedChange, change: Change) {
   if (operation.takesToken !== true) return request;
   const firstPage = undefined;
   try {

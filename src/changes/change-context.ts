@@ -61,7 +61,6 @@ export function createInFlightCalls() {
       running.set(controller, result);
       return await result.finally(() => running.delete(controller));
     },
-    count: () => running.size,
     /** Completes changes without their clients, because shutting down cuts the connections. */
     detach() {
       isDetached = true;
@@ -77,8 +76,6 @@ export function createInFlightCalls() {
     },
   };
 }
-
-export type InFlightCalls = ReturnType<typeof createInFlightCalls>;
 
 /** Makes each caller's questions wait for each other, because a plan mentions the earlier changes. */
 export function createQuestionQueue() {
@@ -99,18 +96,16 @@ export function createQuestionQueue() {
   };
 }
 
-export type QuestionQueue = ReturnType<typeof createQuestionQueue>;
-
 export interface ChangeDependencies extends CallDependencies {
   readonly store: Changes;
-  readonly questions: QuestionQueue;
+  readonly questions: ReturnType<typeof createQuestionQueue>;
   readonly questionLimits: QuestionLimits;
   readonly page?: DecisionPage | undefined;
   /** In milliseconds. */
   readonly planLifetimeMs: number;
   /** Longest wait of a call for a decision or an outcome (milliseconds). */
   readonly statusWaitMs: number;
-  readonly inFlight: InFlightCalls;
+  readonly inFlight: ReturnType<typeof createInFlightCalls>;
   /** 128 random bits in base64url. */
   readonly newId: () => string;
   /** For digests of requests, so that secrets cannot be guessed. */

@@ -31,7 +31,7 @@ function shownAgent({ clientId, actors }: Agent): SafeText {
   return others.length === 0 ? say`agent ${agent}` : say`agent ${agent} through ${join(others, ', ')}`;
 }
 
-export const outcomeText = ({ state }: Pick<Change, 'state'>) =>
+const outcomeText = ({ state }: Pick<Change, 'state'>) =>
   state === 'waiting' || state === 'approved' || state === 'begun' ? 'no outcome yet' : state;
 
 export function describe(change: JournalEntry) {

@@ -78,7 +78,7 @@ function textsOfList(listPath: string, listLength: number, leaves: readonly Leaf
 }
 
 /** Finds the lists with an object or at least two entries, but not lists within lists. */
-export function outerListsIn(value: unknown, path = ''): (readonly [string, readonly unknown[]])[] {
+function outerListsIn(value: unknown, path = ''): (readonly [string, readonly unknown[]])[] {
   if (Array.isArray(value)) return value.length > 1 || value.some(isObject) ? [[path, value]] : [];
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([name, inner]) => outerListsIn(inner, path === '' ? name : `${path}.${name}`));

@@ -246,7 +246,7 @@ const losesChanges = words(
 const warnAboveMs = 1_000;
 
 /** Returns a warning if the clocks differ. `offsetMs` is this server's clock minus the journal's (milliseconds). */
-export function clockWarnings(offsetMs: number): readonly SafeText[] {
+function clockWarnings(offsetMs: number): readonly SafeText[] {
   if (Math.abs(offsetMs) <= warnAboveMs) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
   return [

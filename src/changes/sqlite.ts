@@ -285,8 +285,8 @@ function requireVersion(connection: Connection): void {
     throw new JournalFault('replaced', words('it was moved away, and a server went on in a copy of it'));
 }
 
-export type Sqlite = Pick<typeof Driver, 'DatabaseSync'>;
-export type SqliteDatabase = InstanceType<Sqlite['DatabaseSync']>;
+type Sqlite = Pick<typeof Driver, 'DatabaseSync'>;
+type SqliteDatabase = InstanceType<Sqlite['DatabaseSync']>;
 
 /**
  * Loads the SQLite of Node.js, or on Node.js 20 a package.
@@ -332,7 +332,7 @@ const faults: Readonly<Record<string, readonly [FaultKind, SafeText]>> = {
 
 const isOfSqlite = (error: unknown): boolean => textAt(error, 'code') === 'ERR_SQLITE_ERROR';
 
-export const isBusy = (error: unknown): boolean => isOfSqlite(error) && textAt(error, 'message') === busy;
+const isBusy = (error: unknown): boolean => isOfSqlite(error) && textAt(error, 'message') === busy;
 
 export function faultOf(error: unknown): unknown {
   if (!isOfSqlite(error)) return error;
