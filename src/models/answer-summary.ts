@@ -67,10 +67,8 @@ export function thingSummary(operationName: string, record: Readonly<Record<stri
   const thing = thingIn(operationName, record);
   const scalars = scalarsOf(thing)
     .filter(([, value]) => value !== '' && value !== hiddenInAnswer)
-    .map(([path, value]) => [path, path.split('.').length, value] as const)
-    .sort(([a, levelOfA], [b, levelOfB]) => levelOfA - levelOfB || rankOfFact(a) - rankOfFact(b))
     .slice(0, factsShown)
-    .map(([path, , value]) => say`${own(path)} ${factText(value)}`);
+    .map(([path, value]) => say`${own(path)} ${scalarText(value, longestFact)}`);
   const lists = Object.entries(thing).flatMap(([path, value]) =>
     Array.isArray(value) && value.length > 0 ? [{ path, entries: value }] : [],
   );
@@ -97,10 +95,10 @@ function thingIn(operationName: string, record: Readonly<Record<string, unknown>
 }
 
 const sizeOrKind = /size|capacity|count|type|class|engine|storage/i;
-const rankOfFact = (path: string): number => {
-  if (namesState(path)) return 0;
-  if (isNameOrId(path)) return 1;
-  return sizeOrKind.test(path) ? 2 : 3;
+const rankOfFact = (name: string): number => {
+  if (namesState(name)) return 0;
+  if (isNameOrId(name)) return 1;
+  return sizeOrKind.test(name) ? 2 : 3;
 };
 
 const isTags = ({ path }: ListInRecord): boolean => /^tag(?:s|list|set)?$/i.test(path);
@@ -113,9 +111,6 @@ function tagsText({ path, entries }: ListInRecord): SafeText {
   return say`${own(path)} ${join(tags, ', ')}${words(entries.length > namesShown ? ' and others' : '')}`;
 }
 
-const factText = (value: unknown): SafeText =>
-  typeof value === 'string' ? quoted(value, longestFact) : defined(String(value));
-
 /** True if the fields next to a list have the state or the name of one thing. */
 function isFieldOfOneThing({ path }: ListInRecord, record: Readonly<Record<string, unknown>>): boolean {
   const holder = path.slice(0, Math.max(0, path.lastIndexOf('.')));
@@ -127,7 +122,7 @@ function isFieldOfOneThing({ path }: ListInRecord, record: Readonly<Record<strin
 
 const isNameOrId = (name: string) => nameEndings.some((ending) => ending.test(nameInWords(name)));
 
-/** The outermost level comes first. Within a level, the state comes first, then the names. */
+/** The outermost level comes first. Within a level, the state comes first, then the names, then the sizes. */
 function scalarsOf(record: Readonly<Record<string, unknown>>): readonly [string, unknown][] {
   const scalars = [...leavesOf(record)].filter(([path, value]) => typeof value !== 'object' && !path.includes('['));
   const rank = ([path]: readonly [string, unknown]) => {
@@ -135,8 +130,7 @@ function scalarsOf(record: Readonly<Record<string, unknown>>): readonly [string,
     // A state may be a structure, such as `State.Name`.
     const stateIndex = steps.findIndex(namesState);
     const level = stateIndex < 0 ? steps.length : stateIndex + 1;
-    const name = steps[level - 1] ?? '';
-    return level * 3 + (namesState(name) ? 0 : isNameOrId(name) ? 1 : 2);
+    return level * 4 + rankOfFact(steps[level - 1] ?? '');
   };
   return scalars.sort((a, b) => rank(a) - rank(b));
 }
@@ -160,8 +154,8 @@ const hasMoreFlag = (record: Readonly<Record<string, unknown>>): boolean =>
 export const startOfPage = /^next\w*(?:token|marker|key)$|^next(?:token|marker)\w*$|^last_?evaluated_?\w+$/i;
 const moreFlag = /^(?:[^[]*\.)?(?:(?:is_?)?truncated|(?:has_?)?more\w*)$/i;
 
-const scalarText = (value: unknown): SafeText =>
-  typeof value === 'string' ? quoted(value, longestShown) : defined(String(value));
+const scalarText = (value: unknown, longest = longestShown): SafeText =>
+  typeof value === 'string' ? quoted(value, longest) : defined(String(value));
 
 interface ListInRecord {
   readonly path: string;

@@ -17,14 +17,14 @@ interface Detail {
   readonly room: number;
 }
 
-/** The most detailed first. */
+/** The most detailed first. The last one may leave out arguments. */
 const details: readonly Detail[] = [
   { required: 200, optional: 160, depth: 2, room: 1600 },
   { required: 140, optional: 80, depth: 2, room: 2000 },
   { required: 100, optional: 40, depth: 2, room: 2600 },
   { required: 80, optional: 0, depth: 1, room: 2800 },
+  { required: 0, optional: 0, depth: 0, room: 3600 },
 ];
-const least: Detail = { required: 0, optional: 0, depth: 0, room: 3600 };
 /** Length limit of the names of the other arguments (characters). */
 const roomForNames = 1200;
 
@@ -40,36 +40,28 @@ export function outlineOf(fields: readonly Argument[], path: string): ArgumentOu
   return { arguments: { [found]: rules === undefined ? 'JSON' : textOf(rules, 1, mostValuesAlone) }, more: [] };
 }
 
-function fitting(fields: readonly Argument[]): ArgumentOutline {
+function fitting(fields: readonly Argument[], [detail, ...shorter] = details): ArgumentOutline {
+  if (detail === undefined) return { arguments: {}, more: [] };
   const sorted = [...fields].sort((a, b) => Number(b.isRequired) - Number(a.isRequired));
-  for (const detail of details) {
-    const lines = sorted.map((field) => lineOf(field, detail));
-    if (lines.reduce((sum, line) => sum + sizeOf(line), 0) <= detail.room)
-      return { arguments: Object.fromEntries(lines), more: [] };
-  }
-  const lines: (readonly [string, string])[] = [];
-  let room = least.room;
-  for (const field of sorted) {
-    const line = lineOf(field, least);
-    room -= sizeOf(line);
-    if (room < 0) break;
-    lines.push(line);
-  }
-  return { arguments: Object.fromEntries(lines), more: namesThatFit(sorted.slice(lines.length)) };
+  const lines = sorted.map((field) => lineOf(field, detail));
+  const shown = countOfFitting(lines, detail.room, ([name, text]) => name.length + text.length + 4);
+  if (shown < lines.length && shorter.length > 0) return fitting(fields, shorter);
+  const names = sorted.slice(shown).map(({ name }) => name);
+  const named = countOfFitting(names, roomForNames, (name) => name.length + 2);
+  const unnamed = names.length - named;
+  const more = [...names.slice(0, named), ...(unnamed > 0 ? [`and ${unnamed} more`] : [])];
+  return { arguments: Object.fromEntries(lines.slice(0, shown)), more };
 }
 
-function namesThatFit(fields: readonly Argument[]): readonly string[] {
-  const names: string[] = [];
-  let room = roomForNames;
-  for (const { name } of fields) {
-    room -= name.length + 2;
-    if (room < 0) return [...names, `and ${fields.length - names.length} more`];
-    names.push(name);
-  }
-  return names;
+/** Returns the number of entries, from the first on, whose sizes fit into the room. */
+function countOfFitting<Entry>(entries: readonly Entry[], room: number, sizeOf: (entry: Entry) => number): number {
+  let left = room;
+  const first = entries.findIndex((entry) => {
+    left -= sizeOf(entry);
+    return left < 0;
+  });
+  return first < 0 ? entries.length : first;
 }
-
-const sizeOf = ([name, text]: readonly [string, string]): number => name.length + text.length + 4;
 
 function lineOf({ name, isRequired, documentation, rules }: Argument, detail: Detail): readonly [string, string] {
   const about = shortenText(documentation, isRequired ? detail.required : detail.optional);

@@ -7,7 +7,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { consentArguments } from '../tools/schema/fields.js';
 import { fileFault } from '../util/log.js';
 import { lazy, valueAt } from '../util/objects.js';
-import { quote, quoteName } from '../util/quote.js';
+import { quote } from '../util/quote.js';
 import { convertBotocore, isBotocore } from './botocore.js';
 import { chooseOperation, type ModelContext, type ModelSource, type ToolRules } from './chosen-operation.js';
 import { createCodec } from './codec.js';
@@ -16,22 +16,6 @@ import { followFinder } from './model-follow.js';
 import { modelOperation } from './model-operation.js';
 import type { ParsedSettings } from './model-settings.js';
 import { UnusableFile } from './settings-schema.js';
-
-/**
- * Makes operations from a model, whose path is relative to `folder`.
- * @throws UnusableFile if the model or the settings cannot be used
- */
-export async function operationsFromModel(
-  folder: string,
-  path: string,
-  settings: ParsedSettings,
-  rules: ToolRules,
-): Promise<readonly Operation[]> {
-  const { operations, problems } = makeOperations(await openModel(folder, path), settings, rules);
-  if (problems.size > 0)
-    throw new UnusableFile(...[...problems].map(([name, problem]) => `operations.${quoteName(name)}: ${problem}`));
-  return operations;
-}
 
 /** Makes the operations that settings choose from a model, and collects the problems of the others by name. */
 export function makeOperations(

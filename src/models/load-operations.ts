@@ -104,8 +104,10 @@ async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise
 
 async function loadModel({ model, ...settings }: ModelOfFile, path: string, loaded: Loaded, hosts: HostRules) {
   // Loaded late, so that a server without models starts fast.
-  const { operationsFromModel } = await import('./from-model.js');
-  const operations = await operationsFromModel(dirname(path), model, parsed(modelSettings, settings), hosts);
+  const { makeOperations, openModel } = await import('./from-model.js');
+  const modelOfFile = await openModel(dirname(path), model);
+  const { operations, problems } = makeOperations(modelOfFile, parsed(modelSettings, settings), hosts);
+  if (problems.size > 0) return [...problems].map(([name, problem]) => `operations.${quoteName(name)}: ${problem}`);
   return operations.flatMap((operation) => addOperation(operation, path, loaded, hosts));
 }
 
