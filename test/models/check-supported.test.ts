@@ -1,53 +1,40 @@
 import { describe, expect, test } from 'vitest';
 import { checkSupported, hostPrefixOf, isSetByServer } from '../../src/models/check-supported.js';
-import { readAst } from '../../src/models/model.js';
-import { http as httpTrait } from './small-model.js';
+import { http as httpTrait, member, smallModel } from './small-model.js';
 
-/** A service with one operation, whose only member of input and output is given. */
+/** An operation whose only member of input or output is given. */
 function operationWith({
-  member = {},
+  member: { target = 'String', traits: traitsOfMember = {} } = {},
   shapes = {},
   traits = {},
   isInOutput = false,
   protocol = 'restXml',
 }: {
-  readonly member?: object;
-  readonly shapes?: object;
-  readonly traits?: object;
+  readonly member?: { readonly target?: string; readonly traits?: object };
+  readonly shapes?: Readonly<Record<string, unknown>>;
+  readonly traits?: Readonly<Record<string, unknown>>;
   readonly isInOutput?: boolean;
   readonly protocol?: string;
 }) {
-  const structure = { type: 'structure', members: { M: { target: 'smithy.api#String', ...member } } };
-  const model = readAst({
-    smithy: '2.0',
-    shapes: {
-      'lib#Library': {
-        type: 'service',
-        operations: [{ target: 'lib#Lend' }],
-        traits: { [`aws.protocols#${protocol}`]: {}, 'aws.auth#sigv4': { name: 'library' } },
-      },
-      'lib#Lend': { type: 'operation', [isInOutput ? 'output' : 'input']: { target: 'lib#Value' }, traits },
-      'lib#Value': structure,
-      ...shapes,
-    },
-  });
+  const lend = { [isInOutput ? 'output' : 'input']: { M: member(target, { ...traitsOfMember }) }, traits };
+  const model = smallModel({ Lend: lend }, shapes, protocol);
   return { model, operation: model.operation('Lend') };
 }
 
 const http = (uri: string) => httpTrait('GET', uri);
 
 describe('an operation is refused with a reason if it needs', () => {
-  const events = { 'lib#Events': { type: 'union', members: {}, traits: { 'smithy.api#streaming': {} } } };
+  const events = { 'small#Events': { type: 'union', members: {}, traits: { 'smithy.api#streaming': {} } } };
   const mapOfLists = {
-    'lib#Map': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'lib#List' } },
-    'lib#List': { type: 'list', member: { target: 'lib#Map' } },
+    'small#Map': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'small#List' } },
+    'small#List': { type: 'list', member: { target: 'small#Map' } },
   };
-  const stream = { 'lib#Stream': { type: 'blob', traits: { 'smithy.api#streaming': {} } } };
+  const stream = { 'small#Stream': { type: 'blob', traits: { 'smithy.api#streaming': {} } } };
   test.each([
     ['a label in the host', { member: { traits: { 'smithy.api#hostLabel': {} } } }, /no argument may choose the host/],
-    ['a stream', { member: { target: 'lib#Stream' }, shapes: stream }, /a body of any length/],
-    ['a stream as answer', { member: { target: 'lib#Stream' }, shapes: stream, isInOutput: true }, /any length/],
-    ['events', { member: { target: 'lib#Events' }, shapes: events, isInOutput: true }, /a stream of events/],
+    ['a stream', { member: { target: 'small#Stream' }, shapes: stream }, /a body of any length/],
+    ['a stream as answer', { member: { target: 'small#Stream' }, shapes: stream, isInOutput: true }, /any length/],
+    ['events', { member: { target: 'small#Events' }, shapes: events, isInOutput: true }, /a stream of events/],
     [
       'a header that no argument may set',
       { member: { traits: { 'smithy.api#httpHeader': 'X-A: b' } } },
@@ -67,18 +54,24 @@ describe('an operation is refused with a reason if it needs', () => {
     ['another signature', { traits: { 'smithy.api#auth': ['smithy.api#httpBearerAuth'] } }, /Signature Version 4/],
     [
       'a shape that is missing',
-      { member: { target: 'lib#List' }, shapes: { 'lib#List': { type: 'list', member: { target: 'lib#None' } } } },
-      /lib#None is not in the model/,
+      {
+        member: { target: 'small#List' },
+        shapes: { 'small#List': { type: 'list', member: { target: 'small#None' } } },
+      },
+      /small#None is not in the model/,
     ],
     [
       'a list of itself',
-      { member: { target: 'lib#List' }, shapes: { 'lib#List': { type: 'list', member: { target: 'lib#List' } } } },
-      /its list lib#List contains itself without a structure between/,
+      {
+        member: { target: 'small#List' },
+        shapes: { 'small#List': { type: 'list', member: { target: 'small#List' } } },
+      },
+      /its list small#List contains itself without a structure between/,
     ],
     [
       'a map of lists of itself as answer',
-      { member: { target: 'lib#Map' }, shapes: mapOfLists, isInOutput: true },
-      /its map lib#Map contains itself/,
+      { member: { target: 'small#Map' }, shapes: mapOfLists, isInOutput: true },
+      /its map small#Map contains itself/,
     ],
   ])('%s', (_, api, reason) => {
     const { model, operation } = operationWith(api);
@@ -86,8 +79,8 @@ describe('an operation is refused with a reason if it needs', () => {
   });
 });
 
-test.each(['lib#Value', 'lib#List'])('shapes may contain themselves through a structure', (target) => {
-  const shapes = { 'lib#List': { type: 'list', member: { target: 'lib#Value' } } };
+test.each(['small#LendInput', 'small#List'])('shapes may contain themselves through a structure', (target) => {
+  const shapes = { 'small#List': { type: 'list', member: { target: 'small#LendInput' } } };
   const { model, operation } = operationWith({ member: { target }, shapes });
   expect(() => checkSupported(model, operation)).not.toThrow();
 });
@@ -122,11 +115,11 @@ describe('members that the server sets are no arguments', () => {
     [{}, false],
   ])('%j: %s', (traits, expected) => {
     const { operation } = operationWith({ member: { traits } });
-    expect(operation.input.members.map((member) => isSetByServer(operation, member))).toEqual([expected]);
+    expect(operation.input.members.map((each) => isSetByServer(operation, each))).toEqual([expected]);
   });
 
   test('the algorithm of a checksum', () => {
     const { operation } = operationWith({ traits: { 'aws.protocols#httpChecksum': { requestAlgorithmMember: 'M' } } });
-    expect(operation.input.members.map((member) => isSetByServer(operation, member))).toEqual([true]);
+    expect(operation.input.members.map((each) => isSetByServer(operation, each))).toEqual([true]);
   });
 });

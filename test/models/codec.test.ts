@@ -1,92 +1,59 @@
 import { describe, expect, test } from 'vitest';
 import { argumentsOf } from '../../src/models/arguments.js';
 import { createCodec } from '../../src/models/codec.js';
-import { type Protocol, readAst } from '../../src/models/model.js';
+import type { Protocol } from '../../src/models/model.js';
 import { encodeRequest } from '../../src/transport/request.js';
+import { http as httpTrait, member, smallModel } from './small-model.js';
 
-type Traits = Record<string, unknown>;
+type Traits = Readonly<Record<string, unknown>>;
 interface TestMember {
   readonly target?: string;
   readonly traits?: Traits;
 }
 interface TestApi {
-  readonly input?: Record<string, TestMember>;
-  readonly output?: Record<string, TestMember>;
+  readonly input?: Readonly<Record<string, TestMember>>;
+  readonly output?: Readonly<Record<string, TestMember>>;
   readonly http?: { readonly method?: string; readonly uri?: string };
   readonly operationTraits?: Traits;
-  readonly inputTraits?: Traits;
   readonly serviceTraits?: Traits;
 }
 
-/** Traits by their names without namespace. */
-const traitsOf = (traits: Traits = {}) =>
-  Object.fromEntries(
-    Object.entries(traits).map(([name, value]) => [name.includes('#') ? name : `smithy.api#${name}`, value]),
-  );
-const membersOf = (members: Record<string, TestMember> = {}) =>
-  Object.fromEntries(
-    Object.entries(members).map(([name, { target = 'Text', traits }]) => [
-      name,
-      { target: `lib#${target}`, traits: traitsOf(traits) },
-    ]),
-  );
+const simple: Readonly<Record<string, string>> = {
+  Text: 'String',
+  Count: 'Integer',
+  Flag: 'Boolean',
+  Time: 'Timestamp',
+  Bytes: 'Blob',
+  Any: 'Document',
+};
+const memberOf = ({ target = 'Text', traits = {} }: TestMember) => member(simple[target] ?? `small#${target}`, traits);
+const membersOf = (members: Readonly<Record<string, TestMember>> = {}) =>
+  Object.fromEntries(Object.entries(members).map(([name, given]) => [name, memberOf(given)]));
+const text = (traits: Traits = {}) => ({ target: 'smithy.api#String', traits });
+const xmlName = (name: string) => text({ 'smithy.api#xmlName': name });
+const list = (element: object) => ({ type: 'list', member: element });
+const shapes = {
+  'small#Word': { type: 'enum', members: { new: { target: 'smithy.api#Unit' } } },
+  'small#Texts': list(text()),
+  'small#NamedTexts': list(xmlName('Item')),
+  'small#Times': list({ target: 'smithy.api#Timestamp' }),
+  'small#SparseTexts': { ...list(text()), traits: { 'smithy.api#sparse': {} } },
+  'small#FlatMap': { type: 'map', key: xmlName('Name'), value: xmlName('Setting') },
+  'small#Tagged': {
+    type: 'structure',
+    members: { Kind: text({ 'smithy.api#xmlAttribute': {}, 'smithy.api#xmlName': 'kind' }), Value: text() },
+  },
+  'small#TextMap': { type: 'map', key: text(), value: text() },
+  'small#TextsMap': { type: 'map', key: text(), value: { target: 'small#Texts' } },
+  'small#Book': { type: 'structure', members: { Title: text(), Next: { target: 'small#Book' } } },
+  'small#Choice': { type: 'union', members: { Name: text(), Number: { target: 'smithy.api#Integer' } } },
+};
 
-/** A library's service with the operation `Lend`. */
-function libraryWith(
-  protocol: Protocol,
-  { input, output, http, operationTraits, inputTraits, serviceTraits }: TestApi,
-) {
-  const list = (target: string, traits: Traits = {}) => ({
-    type: 'list',
-    member: { target: `lib#${target}`, traits: traitsOf(traits) },
-  });
-  const model = readAst({
-    smithy: '2.0',
-    shapes: {
-      'lib#Library': {
-        type: 'service',
-        version: '2026-01-01',
-        operations: [{ target: 'lib#Lend' }],
-        traits: {
-          [`aws.protocols#${protocol}`]: {},
-          'aws.auth#sigv4': { name: 'library' },
-          ...traitsOf(serviceTraits),
-        },
-      },
-      'lib#Lend': {
-        type: 'operation',
-        input: { target: 'lib#LendRequest' },
-        output: { target: 'lib#LendResult' },
-        traits: traitsOf({ http: { method: 'POST', uri: '/', ...http }, ...operationTraits }),
-      },
-      'lib#LendRequest': { type: 'structure', members: membersOf(input), traits: traitsOf(inputTraits) },
-      'lib#LendResult': { type: 'structure', members: membersOf(output) },
-      'lib#Text': { type: 'string' },
-      'lib#Word': { type: 'enum', members: { new: { target: 'smithy.api#Unit' } } },
-      'lib#Count': { type: 'integer' },
-      'lib#Flag': { type: 'boolean' },
-      'lib#Time': { type: 'timestamp' },
-      'lib#Bytes': { type: 'blob' },
-      'lib#Any': { type: 'document' },
-      'lib#Texts': list('Text'),
-      'lib#NamedTexts': list('Text', { xmlName: 'Item' }),
-      'lib#Times': list('Time'),
-      'lib#SparseTexts': { ...list('Text'), traits: traitsOf({ sparse: {} }) },
-      'lib#FlatMap': {
-        type: 'map',
-        key: { target: 'lib#Text', traits: traitsOf({ xmlName: 'Name' }) },
-        value: { target: 'lib#Text', traits: traitsOf({ xmlName: 'Setting' }) },
-      },
-      'lib#Tagged': {
-        type: 'structure',
-        members: membersOf({ Kind: { traits: { xmlAttribute: {}, xmlName: 'kind' } }, Value: {} }),
-      },
-      'lib#TextMap': { type: 'map', key: { target: 'lib#Text' }, value: { target: 'lib#Text' } },
-      'lib#TextsMap': { type: 'map', key: { target: 'lib#Text' }, value: { target: 'lib#Texts' } },
-      'lib#Book': { type: 'structure', members: membersOf({ Title: {}, Next: { target: 'Book' } }) },
-      'lib#Choice': { type: 'union', members: membersOf({ Name: {}, Number: { target: 'Count' } }) },
-    },
-  });
+/** A service with the operation `Lend`. */
+function libraryWith(protocol: Protocol, { input, output, http = {}, operationTraits, serviceTraits }: TestApi) {
+  const traits = { ...httpTrait(http.method ?? 'POST', http.uri ?? '/'), ...operationTraits };
+  const lend = { input: membersOf(input), output: membersOf(output), traits };
+  const model = smallModel({ Lend: lend }, shapes, protocol, serviceTraits);
   return { model, codec: createCodec(model), operation: model.operation('Lend') };
 }
 
@@ -114,12 +81,12 @@ const bytes = new Uint8Array([104, 105]);
 describe('each protocol has its address, headers and body', () => {
   test.each<[Protocol, Record<string, string>, string]>([
     ['restJson1', { 'content-type': 'application/json' }, '{"Title":"a&b"}'],
-    ['awsJson1_0', { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'Library.Lend' }, '{"Title":"a&b"}'],
-    ['awsJson1_1', { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'Library.Lend' }, '{"Title":"a&b"}'],
+    ['awsJson1_0', { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'Service.Lend' }, '{"Title":"a&b"}'],
+    ['awsJson1_1', { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'Service.Lend' }, '{"Title":"a&b"}'],
     [
       'restXml',
       { 'content-type': 'application/xml' },
-      '<?xml version="1.0" encoding="UTF-8"?><LendRequest><Title>a&amp;b</Title></LendRequest>',
+      '<?xml version="1.0" encoding="UTF-8"?><LendInput><Title>a&amp;b</Title></LendInput>',
     ],
     ['awsQuery', { 'content-type': 'application/x-www-form-urlencoded' }, 'Action=Lend&Version=2026-01-01&Title=a%26b'],
     ['ec2Query', { 'content-type': 'application/x-www-form-urlencoded' }, 'Action=Lend&Version=2026-01-01&Title=a%26b'],
@@ -321,13 +288,13 @@ describe('an XML body', () => {
     ],
     ['escapes text', {}, '<a>', '<M>&lt;a&gt;</M>'],
   ])('%s', async (_, member, value, inner) => {
-    const { body } = await encode('restXml', { input: { M: member }, inputTraits: { xmlName: 'Loan' } }, { M: value });
-    expect(body).toBe(`<?xml version="1.0" encoding="UTF-8"?><Loan>${inner}</Loan>`);
+    const { body } = await encode('restXml', { input: { M: member } }, { M: value });
+    expect(body).toBe(`<?xml version="1.0" encoding="UTF-8"?><LendInput>${inner}</LendInput>`);
   });
 
   test('has attributes', async () => {
     const input = { Kind: { traits: { xmlAttribute: {}, xmlName: 'xsi:type' } } };
-    expect((await encode('restXml', { input }, { Kind: 'User' })).body).toContain('<LendRequest xsi:type="User"/>');
+    expect((await encode('restXml', { input }, { Kind: 'User' })).body).toContain('<LendInput xsi:type="User"/>');
   });
 
   test('is named by the structure that is the whole body', async () => {
@@ -357,11 +324,14 @@ describe('a form', () => {
 });
 
 describe('the server adds', () => {
-  test.each(['httpChecksumRequired', 'aws.protocols#httpChecksum'])('the checksum that %s requires', async (trait) => {
-    const operationTraits = { [trait]: { requestChecksumRequired: true } };
-    const { headers } = await encode('restJson1', { input: { T: {} }, operationTraits }, { T: 'a' });
-    expect(headers['content-md5']).toMatch(/^[\w+/]{22}==$/);
-  });
+  test.each(['smithy.api#httpChecksumRequired', 'aws.protocols#httpChecksum'])(
+    'the checksum that %s requires',
+    async (trait) => {
+      const operationTraits = { [trait]: { requestChecksumRequired: true } };
+      const { headers } = await encode('restJson1', { input: { T: {} }, operationTraits }, { T: 'a' });
+      expect(headers['content-md5']).toMatch(/^[\w+/]{22}==$/);
+    },
+  );
 
   test.each([
     [{}, true],
@@ -385,9 +355,9 @@ describe('the server adds', () => {
   );
 
   test('the namespace of the service', async () => {
-    const serviceTraits = { xmlNamespace: { uri: 'https://library.example/' } };
+    const serviceTraits = { 'smithy.api#xmlNamespace': { uri: 'https://library.example/' } };
     const { body } = await encode('restXml', { input: { T: {} }, serviceTraits }, { T: 'a' });
-    expect(body).toContain('<LendRequest xmlns="https://library.example/"><T>a</T></LendRequest>');
+    expect(body).toContain('<LendInput xmlns="https://library.example/"><T>a</T></LendInput>');
   });
 
   test('the idempotency token that it is given, and no other', async () => {

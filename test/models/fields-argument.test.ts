@@ -1,17 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { problems } from '../support/rules.js';
-import { http, smallModelJson } from './small-model.js';
+import { http, operationsFrom, smallModelJson } from './small-model.js';
 
 /** A read of a model has an argument that picks parts of the whole answer. */
 
-const folder = mkdtempSync(join(tmpdir(), 'cloudops-fields-'));
 let cloud: CapturingServer;
 beforeAll(async () => {
   const Volumes = Array.from({ length: 1000 }, (_, index) => ({
@@ -22,10 +17,7 @@ beforeAll(async () => {
   const answer = JSON.stringify({ Volumes, Policy: { Document: 'd' }, Tags: { a: 'b' }, NextToken: 't' });
   cloud = await startServer((_request, response) => response.writeHead(200).end(answer));
 });
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await cloud.close();
-});
+afterAll(() => cloud.close());
 
 const string = { target: 'smithy.api#String' };
 const shapes = {
@@ -39,17 +31,13 @@ const shapes = {
 };
 const output = { Volumes: 'small#Volumes', Policy: 'small#Policy', Tags: 'small#Tags', NextToken: 'String' };
 
-async function reads(input: Readonly<Record<string, string>> = {}, effect = 'read'): Promise<Operation> {
-  const model = smallModelJson(
+function reads(input: Readonly<Record<string, string>> = {}, effect = 'read'): Operation {
+  const json = smallModelJson(
     { ListVolumes: { input: { Room: 'String', ...input }, output, traits: http('POST', '/volumes') } },
     shapes,
   );
-  const path = join(folder, 'file.operations.json');
-  writeFileSync(join(folder, 'model.json'), JSON.stringify(model));
-  writeFileSync(path, JSON.stringify({ model: './model.json', api: 'disks', operations: { ListVolumes: { effect } } }));
-  const loaded = await loadOperationFiles(path);
-  const [operation] = loaded.operations;
-  if (operation === undefined) throw new Error(loaded.problems.map(({ text }) => text).join('\n'));
+  const [operation] = operationsFrom(json, { ListVolumes: { effect } }, { api: 'disks' });
+  if (operation === undefined) throw new Error('there is none');
   return operation;
 }
 
@@ -64,12 +52,12 @@ async function answerTo(operation: Operation, args: object) {
 }
 
 test('a read is listed with it, and a change is not', async () => {
-  expect(listed(await reads())).toEqual(['Room', 'fields']);
-  expect(listed(await reads({}, 'alter'))).not.toContain('fields');
+  expect(listed(reads())).toEqual(['Room', 'fields']);
+  expect(listed(reads({}, 'alter'))).not.toContain('fields');
 });
 
 test('it has another name if the API has an argument of its name', async () => {
-  const operation = await reads({ fields: 'String', outputFields: 'String' });
+  const operation = reads({ fields: 'String', outputFields: 'String' });
   expect(listed(operation)).toEqual(['Room', 'fields', 'outputFields_', 'outputFields']);
   const { answer } = await answerTo(operation, { fields: 'x', outputFields: ['Policy'] });
   expect(answer).toEqual({ Policy: { Document: 'd' }, NextToken: 't' });
@@ -77,7 +65,7 @@ test('it has another name if the API has an argument of its name', async () => {
 });
 
 test('it picks from the whole answer, and is not sent', async () => {
-  const operation = await reads();
+  const operation = reads();
   const whole = await answerTo(operation, { Room: 'r' });
   expect(whole.leftOut).toEqual([{ path: 'Volumes', entries: expect.any(Number) }]);
   const { answer = {}, leftOut } = await answerTo(operation, { Room: 'r', fields: ['Volumes[].VolumeId'] });
@@ -87,7 +75,7 @@ test('it picks from the whole answer, and is not sent', async () => {
 });
 
 test('it shows no secret, and keeps the token of the next page', async () => {
-  const { answer } = await answerTo(await reads(), { fields: ['Volumes[0].Password'] });
+  const { answer } = await answerTo(reads(), { fields: ['Volumes[0].Password'] });
   expect(answer).toEqual({ Volumes: [{ Password: expect.stringContaining('hidden') }], NextToken: 't' });
 });
 
@@ -98,7 +86,7 @@ describe('a path', () => {
     [['Volumes[].id']],
     [['Volumes.VolumeId']],
   ])('of the answer is accepted: %j', async (fields) => {
-    expect(problems(await reads(), { fields })).toEqual([]);
+    expect(problems(reads(), { fields })).toEqual([]);
   });
 
   test.each<[unknown, string]>([
@@ -118,6 +106,6 @@ describe('a path', () => {
     [[], 'fields: [] must have 1 entry or more'],
     ['Volumes', 'fields: "Volumes" must be a list'],
   ])('that is not in the answer is refused, with the nearest: %j', async (fields, problem) => {
-    expect(problems(await reads(), { fields })).toEqual([problem]);
+    expect(problems(reads(), { fields })).toEqual([problem]);
   });
 });

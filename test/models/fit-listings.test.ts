@@ -1,27 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { operationReference } from '../../src/mcp/reference.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { schemaProblems } from '../support/schema-problems.js';
-import { member, smallModelJson } from './small-model.js';
+import { member, operationsFrom, smallModelJson } from './small-model.js';
 
 /** The list of tools of a model: the more tools a file has, the shorter each of them is listed. */
 
-const folder = mkdtempSync(join(tmpdir(), 'cloudops-listings-'));
 let cloud: CapturingServer;
 beforeAll(async () => {
   cloud = await startServer((_request, response) => response.end('{}'));
 });
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await cloud.close();
-});
+afterAll(() => cloud.close());
 
 const documentation = 'The name that people see in lists of servers, with at most sixty characters in it.';
 const described = (target: string, traits: object = {}) => member(target, { documentation, ...traits });
@@ -57,10 +49,8 @@ const shapes = {
   },
 };
 
-let count = 0;
 /** Makes a tool of each operation: `sizes` are counts of optional arguments. */
-async function toolsOf(sizes: readonly number[], more: object = {}): Promise<readonly Operation[]> {
-  count += 1;
+function toolsOf(sizes: readonly number[], more: object = {}): readonly Operation[] {
   const names = sizes.map((_, index) => `CreateServer${index}`);
   const model = smallModelJson(
     {
@@ -70,22 +60,13 @@ async function toolsOf(sizes: readonly number[], more: object = {}): Promise<rea
     shapes,
     'awsJson1_0',
   );
-  writeFileSync(join(folder, `${count}.json`), JSON.stringify(model));
   const change = { effect: 'create', costsMoney: true, ...more };
-  const file = {
-    model: `./${count}.json`,
-    api: 'servers',
-    operations: {
-      ...Object.fromEntries(names.map((name) => [name, change])),
-      // The read that `follow` names.
-      ...('follow' in more && { GetServer: { effect: 'read' } }),
-    },
+  const operations = {
+    ...Object.fromEntries(names.map((name) => [name, change])),
+    // The read that `follow` names.
+    ...('follow' in more && { GetServer: { effect: 'read' } }),
   };
-  const path = join(folder, `${count}.operations.json`);
-  writeFileSync(path, JSON.stringify(file));
-  const { operations, problems } = await loadOperationFiles(path);
-  expect(problems).toEqual([]);
-  return operations;
+  return operationsFrom(model, operations, { api: 'servers' });
 }
 
 const listed = ({ name, title, description, schemas }: Operation) => ({
@@ -103,13 +84,13 @@ test.each([
   ['fifty arguments', sizesOfThirty(50)],
   ['few and many arguments', sizesOfThirty(2).map((size, index) => (index % 5 === 0 ? 60 : size))],
 ])('30 tools with %s cost at most 6,000 tokens, and hosts take them', async (_what, sizes) => {
-  const tools = await toolsOf(sizes);
+  const tools = toolsOf(sizes);
   expect(encode(JSON.stringify(tools.map(listed))).length).toBeLessThanOrEqual(6000);
   for (const { schemas } of tools) expect(schemaProblems(schemas?.input ?? {})).toEqual([]);
 });
 
 test('large tools are shortened first', async () => {
-  const [large, small] = await toolsOf([60, ...sizesOfThirty(3).slice(21)]);
+  const [large, small] = toolsOf([60, ...sizesOfThirty(3).slice(21)]);
   expect(propertiesOf(large)).toHaveProperty('others');
   expect(propertiesOf(large)).not.toHaveProperty('StorageName');
   expect(propertiesOf(small)).toMatchObject({
@@ -118,7 +99,7 @@ test('large tools are shortened first', async () => {
 });
 
 test('the reference has every argument with its whole text', async () => {
-  const [tool] = await toolsOf(sizesOfThirty(50));
+  const [tool] = toolsOf(sizesOfThirty(50));
   expect(tool).toBeDefined();
   const reference = tool === undefined ? '' : operationReference(tool);
   expect(reference.split(documentation)).toHaveLength(54);
@@ -129,7 +110,7 @@ describe('folded arguments', () => {
   const args = { ServerIdentifier: 's-1', Engine: 'A' };
   const folded = () => toolsOf([120]);
   const call = async (more: object) => {
-    const [tool] = await folded();
+    const [tool] = folded();
     if (tool === undefined) throw new Error('there is none');
     const caller = testCaller('', { cloud: { endpoints: { servers: cloud.origin } } });
     const result = await caller.call(tool, { ...args, ...more }, { signal: never });
@@ -139,7 +120,7 @@ describe('folded arguments', () => {
   const bodyOfLast = () => JSON.parse(cloud.requests.at(-1)?.body ?? '');
 
   test('are the optional ones', async () => {
-    const [tool] = await folded();
+    const [tool] = folded();
     const names = Object.keys(propertiesOf(tool));
     expect(names).toEqual(['ServerIdentifier', 'Engine', 'others', 'planOnly', 'replaces', 'allowRepeat']);
   });
@@ -176,7 +157,7 @@ describe('folded arguments', () => {
 
   test('are arguments of the change for the read after it', async () => {
     const follow = { read: 'GetServer', arguments: { ServerName: 'input.StorageName' } };
-    const [tool] = await toolsOf([120], { follow });
+    const [tool] = toolsOf([120], { follow });
     expect(tool?.rename?.({ others: '{"StorageName":"a"}' })).toEqual({ StorageName: 'a' });
   });
 });

@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { thingOf } from '../../src/changes/change-state.js';
-import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
-import { member, smallModelJson } from './small-model.js';
+import { member, operationsFrom, smallModelJson } from './small-model.js';
 
 /** The read of a model that shows what a change is about: before it, in the plan, and after it, as the next step. */
 
@@ -42,7 +38,6 @@ const model = smallModelJson(
   'awsJson1_1',
 );
 
-const folder = mkdtempSync(join(tmpdir(), 'cloudops-follow-'));
 let cloud: CapturingServer;
 /** What the cloud answers to a read. */
 let answer: { readonly status: number; readonly body: object };
@@ -56,10 +51,7 @@ beforeAll(async () => {
 beforeEach(() => {
   cloud.requests.length = 0;
 });
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await cloud.close();
-});
+afterAll(() => cloud.close());
 
 const volume = {
   VolumeId: 'vol-1',
@@ -77,17 +69,13 @@ async function planOf(name: string, args: object, settings: object = {}) {
     DescribeVolumes: { effect: 'read' },
     GetKeyValue: { effect: 'read', effectIsSure: true },
   };
-  writeFileSync(join(folder, 'model.json'), JSON.stringify(model));
-  const path = join(folder, 'file.operations.json');
-  writeFileSync(path, JSON.stringify({ model: './model.json', api: 'disks', operations }));
-  const loaded = await loadOperationFiles(path);
-  expect(loaded.problems).toEqual([]);
-  const operation = loaded.operations.find(({ api }) => api === name);
+  const loaded = operationsFrom(model, operations, { api: 'disks' });
+  const operation = loaded.find(({ api }) => api === name);
   if (operation === undefined) throw new Error('there is none');
   const caller = testCaller('', {
     confirm: 'plan',
     cloud: { endpoints: { disks: cloud.origin } },
-    operations: loaded.operations,
+    operations: loaded,
   });
   const planned = await caller.call(operation, args, { signal: never });
   const [change] = await caller.store.waiting({});

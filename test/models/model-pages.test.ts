@@ -1,41 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { readAst } from '../../src/models/model.js';
 import { pagesOf } from '../../src/models/model-pages.js';
+import { member, smallModel } from './small-model.js';
 
 const books = { inputToken: 'Marker', outputToken: 'NextMarker', items: 'Books', pageSize: 'Limit' };
 
 function pagesWith(paginated: object | undefined, shared?: object) {
   const text = { target: 'smithy.api#String' };
-  const model = readAst({
-    smithy: '2.0',
-    shapes: {
-      'lib#Library': {
-        type: 'service',
-        operations: [{ target: 'lib#List' }],
-        traits: {
-          'aws.protocols#restJson1': {},
-          'aws.auth#sigv4': { name: 'library' },
-          ...(shared && { 'smithy.api#paginated': shared }),
-        },
-      },
-      'lib#List': {
-        type: 'operation',
-        input: { target: 'lib#Input' },
-        traits: paginated && { 'smithy.api#paginated': paginated },
-      },
-      'lib#Input': {
-        type: 'structure',
-        members: {
-          Marker: text,
-          IdMarker: text,
-          Key: { target: 'lib#Key' },
-          Limit: { target: 'smithy.api#Integer' },
-          Size: { target: 'smithy.api#Integer', traits: { 'smithy.api#required': {} } },
-        },
-      },
-      'lib#Key': { type: 'map', key: text, value: text },
-    },
-  });
+  const input = {
+    ...{ Marker: 'String', IdMarker: 'String', Key: 'small#Key', Limit: 'Integer' },
+    Size: member('Integer', { required: {} }),
+  };
+  const model = smallModel(
+    { List: { input, ...(paginated && { traits: { 'smithy.api#paginated': paginated } }) } },
+    { 'small#Key': { type: 'map', key: text, value: text } },
+    'restJson1',
+    shared && { 'smithy.api#paginated': shared },
+  );
   return pagesOf(model, model.operation('List'));
 }
 

@@ -1,34 +1,26 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { XMLParser } from 'fast-xml-parser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { type Protocol, protocols } from '../../src/models/model.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { runs } from '../support/runs.js';
-import { http, member, smallModelJson } from './small-model.js';
+import { http, member, operationsFrom, smallModelJson } from './small-model.js';
 
 /** What is read and written back is the same, in every protocol. */
 
-const folder = mkdtempSync(join(tmpdir(), 'cloudops-round-trip-'));
 let cloud: CapturingServer;
 let answer = '';
 beforeAll(async () => {
   cloud = await startServer((_request, response) => response.writeHead(200).end(answer));
 });
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await cloud.close();
-});
+afterAll(() => cloud.close());
 
 const fields = { Text: 'String', Bytes: 'Blob', Texts: 'small#Texts', Labels: 'small#Labels' };
 const change = { effect: 'alter', costsMoney: false, continues: false };
 
-async function operationsOf(protocol: Protocol): Promise<readonly [read: Operation, change: Operation]> {
+function operationsOf(protocol: Protocol): readonly [read: Operation, change: Operation] {
   const name = { Name: member('String', { required: {} }) };
   const model = smallModelJson(
     {
@@ -41,13 +33,12 @@ async function operationsOf(protocol: Protocol): Promise<readonly [read: Operati
     },
     protocol,
   );
-  const path = join(folder, `${protocol}.operations.json`);
-  writeFileSync(join(folder, `${protocol}.json`), JSON.stringify(model));
-  const operations = { GetDocument: { effect: 'read' }, PutDocument: change };
-  writeFileSync(path, JSON.stringify({ model: `./${protocol}.json`, api: 'docs', operations }));
-  const loaded = await loadOperationFiles(path);
-  const [read, write] = loaded.operations;
-  if (read === undefined || write === undefined) throw new Error(loaded.problems.map(({ text }) => text).join('\n'));
+  const [read, write] = operationsFrom(
+    model,
+    { GetDocument: { effect: 'read' }, PutDocument: change },
+    { api: 'docs' },
+  );
+  if (read === undefined || write === undefined) throw new Error('there is none');
   return [read, write];
 }
 
@@ -136,13 +127,13 @@ test.each(protocols)('a document is the same after it was read and written back:
     Texts: [text, '', '(hidden)', 'a'.repeat(2500)],
     Labels: { b: text, 'key "😀': '1' },
   };
-  const { given, sent } = await roundTrip(protocol, await operationsOf(protocol), document);
+  const { given, sent } = await roundTrip(protocol, operationsOf(protocol), document);
   expect(given).toEqual(document);
   expect(sent).toEqual(document);
 });
 
 test('any text that JSON can hold is the same', async () => {
-  const operations = await operationsOf('awsJson1_1');
+  const operations = operationsOf('awsJson1_1');
   const string = fc.string({ unit: 'grapheme', maxLength: 40 });
   const anyText = fc.oneof(
     string,
@@ -160,7 +151,7 @@ test('any text that JSON can hold is the same', async () => {
 });
 
 test('a text that was left out is absent, and a secret that was hidden is refused, so that neither overwrites the value', async () => {
-  const [read, write] = await operationsOf('awsJson1_1');
+  const [read, write] = operationsOf('awsJson1_1');
   const { call, close } = testCaller('', { cloud: { endpoints: { docs: cloud.origin } } });
   answer = JSON.stringify({ Text: 'z'.repeat(30_000), Texts: ['a'] });
   const result = await call(read, { Name: 'a' }, { signal: never });

@@ -5,15 +5,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Elicitor } from '../../src/changes/change-context.js';
 import { thingOf } from '../../src/changes/change-state.js';
 import type { Changes } from '../../src/changes/store.js';
-import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
 import { exampleOf, type Operation } from '../../src/tools/define-operation.js';
 import { memoryStore, never, testCaller } from '../support/caller.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../support/http-server.js';
-import { http, member, smallModelJson } from './small-model.js';
+import { http, member, operationsFrom, smallModelJson } from './small-model.js';
 
 /** Changes of models whose requests differ only in a header, have an idempotency token, or hold a secret outside of the body. */
 
-const folder = mkdtempSync(join(tmpdir(), 'cloudops-sent-'));
 let cloud: CapturingServer;
 /** Answers to the next requests. Others get 200 and an empty record. */
 const answers: ((request: CapturedRequest) => {
@@ -30,35 +28,23 @@ beforeAll(async () => {
 beforeEach(() => {
   cloud.requests.length = 0;
 });
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await cloud.close();
-});
+afterAll(() => cloud.close());
 
 type SmallModel = Parameters<typeof smallModelJson>;
 
-/** The operations of a small model as changes, by name. */
-async function changesOf(names: readonly string[], ...model: SmallModel): Promise<readonly Operation[]> {
+/** The operations of a small model as changes. */
+function changesOf(names: readonly string[], ...model: SmallModel): readonly Operation[] {
   return changesWith({}, names, ...model);
 }
 
-async function changesWith(
-  more: object,
-  names: readonly string[],
-  ...model: SmallModel
-): Promise<readonly Operation[]> {
+function changesWith(more: object, names: readonly string[], ...model: SmallModel): readonly Operation[] {
   const change = { effect: 'alter', costsMoney: false, ...more };
   const operations = Object.fromEntries(names.map((name) => [name, change]));
-  const path = join(folder, `file-${names.join('-')}-${model[2]}-${cloud.requests.length}.json`);
-  writeFileSync(join(folder, 'model.json'), JSON.stringify(smallModelJson(...model)));
-  writeFileSync(path, JSON.stringify({ model: './model.json', api: 'keys', prefix: 'kms', operations }));
-  const loaded = await loadOperationFiles(path);
-  expect(loaded.problems).toEqual([]);
-  return loaded.operations;
+  return operationsFrom(smallModelJson(...model), operations, { api: 'keys', prefix: 'kms' });
 }
 
-async function changeOf(name: string, ...model: SmallModel): Promise<Operation> {
-  const [operation] = await changesOf([name], ...model);
+function changeOf(name: string, ...model: SmallModel): Operation {
+  const [operation] = changesOf([name], ...model);
   if (operation === undefined) throw new Error('there is none');
   return operation;
 }
@@ -68,7 +54,7 @@ const caller = (options: Parameters<typeof testCaller>[1] = {}) =>
 
 test('EnableKey and DisableKey differ only in a header, and are two changes that are sent once each', async () => {
   const input = { KeyId: member('String', { required: {} }) };
-  const operations = await changesOf(
+  const operations = changesOf(
     ['EnableKey', 'DisableKey'],
     { EnableKey: { input }, DisableKey: { input } },
     {},
@@ -92,7 +78,7 @@ test('EnableKey and DisableKey differ only in a header, and are two changes that
 
 test('the answer to a change is exact', async () => {
   const [input, output] = [{ Key: member('String', { required: {} }) }, { Key: 'String', State: 'String' }];
-  const operation = await changeOf('RenameKey', { RenameKey: { input, output, traits: http('POST', '/names') } });
+  const operation = changeOf('RenameKey', { RenameKey: { input, output, traits: http('POST', '/names') } });
   const { call, close } = caller();
   const name = 'nb\u00a0sp';
   answers.push(() => ({ status: 200, body: JSON.stringify({ Key: name, State: name }) }));
@@ -125,7 +111,7 @@ describe('the answer to a change may say with status 200 that it failed', () => 
     },
   ];
   const outcomeOf = async (settings: object, body: object, headers = {}, name = 'Write') => {
-    const [operation] = await changesWith(settings, [name], ...model);
+    const [operation] = changesWith(settings, [name], ...model);
     if (operation === undefined) throw new Error('there is none');
     const store = memoryStore();
     const { call, close } = caller({ store });
@@ -190,12 +176,8 @@ describe('an error with further members', () => {
   async function failureOf(protocol: string, body: string) {
     const json = smallModelJson({ WriteAll: { input } }, shapes, protocol);
     const operation = { ...Object(json.shapes['small#WriteAll']), errors: [{ target: 'small#Canceled' }] };
-    const path = join(folder, 'errors.operations.json');
     const model = { ...json, shapes: { ...json.shapes, 'small#WriteAll': operation } };
-    writeFileSync(join(folder, 'model.json'), JSON.stringify(model));
-    const settings = { WriteAll: { effect: 'alter' } };
-    writeFileSync(path, JSON.stringify({ model: './model.json', api: 'keys', operations: settings }));
-    const [writeAll] = (await loadOperationFiles(path)).operations;
+    const [writeAll] = operationsFrom(model, { WriteAll: { effect: 'alter' } }, { api: 'keys' });
     if (writeAll === undefined) throw new Error('there is none');
     const store = memoryStore();
     const { call, close } = caller({ store });
@@ -411,7 +393,7 @@ describe('the answer is kept with the change', () => {
   const output = { KeyId: 'String', Secret: 'String', Note: 'String' };
   /** Sends a change that the cloud answers with `answer`. Returns what the caller gets, and what the store has. */
   async function keptAnswer(more: object, answer: object) {
-    const [operation] = await changesWith(more, ['CreateKey'], { CreateKey: { input: {}, output } }, {}, 'awsJson1_1');
+    const [operation] = changesWith(more, ['CreateKey'], { CreateKey: { input: {}, output } }, {}, 'awsJson1_1');
     if (operation === undefined) throw new Error('there is none');
     const store = memoryStore();
     const { call, close } = caller({ store });
@@ -455,7 +437,7 @@ test.each([
   ['a list', { Passwords: ['hunter2-hunter2'] }],
   ['a map', { Secrets: { a: 'hunter2-hunter2' } }],
 ])('a secret in %s is not stored', async (_where, args) => {
-  const [operation] = await changesWith(
+  const [operation] = changesWith(
     {},
     ['CreateBroker'],
     { CreateBroker: { input: { Users: 'small#Users', Passwords: 'small#Texts', Secrets: 'small#TextMap' } } },
@@ -515,9 +497,7 @@ describe('a secret by name', () => {
   afterAll(() => rmSync(secretsDir, { recursive: true }));
 
   const operationOf = async (name: string) => {
-    const operation = (await changesOf(['CreateLogin', 'PutParameter', 'AddUsers'], ...model)).find(
-      ({ api }) => api === name,
-    );
+    const operation = changesOf(['CreateLogin', 'PutParameter', 'AddUsers'], ...model).find(({ api }) => api === name);
     if (operation === undefined) throw new Error('there is none');
     return operation;
   };
@@ -630,11 +610,12 @@ describe('a secret by name', () => {
     expect(exampleOf(operation)).toEqual({ UserName: 'example', PasswordSecretName: 'example-secret' });
     expect(operation.schemas?.input).toMatchObject({ required: ['UserName', 'Password'] });
     expect(JSON.stringify(operation.schemas)).not.toContain('SecretName');
-    const path = join(folder, 'listed.json');
-    const change = { effect: 'create' };
-    writeFileSync(join(folder, 'model.json'), JSON.stringify(smallModelJson(...model)));
-    writeFileSync(path, JSON.stringify({ model: './model.json', api: 'keys', operations: { CreateLogin: change } }));
-    const { operations } = await loadOperationFiles(path, true);
+    const operations = operationsFrom(
+      smallModelJson(...model),
+      { CreateLogin: { effect: 'create' } },
+      { api: 'keys' },
+      true,
+    );
     const description = "Better: a secret's name here.";
     expect(operations[0]?.schemas?.input).toMatchObject({
       required: ['UserName'],

@@ -1,4 +1,8 @@
+import { hostRules } from '../../src/cli/load-operation-files.js';
+import { makeOperations } from '../../src/models/from-model.js';
 import { readAst } from '../../src/models/model.js';
+import { modelSettings } from '../../src/models/model-settings.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 
 type Traits = Readonly<Record<string, unknown>>;
 type Shapes = Readonly<Record<string, unknown>>;
@@ -25,7 +29,9 @@ const members = (all: Readonly<Record<string, SmallMember>>) =>
 /** The traits of a member by their short names: `smithy.api#required` is `required`. */
 export const member = (target: string, traits: Traits): SmallMember => ({
   target,
-  traits: Object.fromEntries(Object.entries(traits).map(([name, value]) => [`smithy.api#${name}`, value])),
+  traits: Object.fromEntries(
+    Object.entries(traits).map(([name, value]) => [name.includes('#') ? name : `smithy.api#${name}`, value]),
+  ),
 });
 
 /** The JSON of a small model with some operations and further shapes. */
@@ -33,6 +39,7 @@ export const smallModelJson = (
   operations: Readonly<Record<string, SmallOperation>>,
   shapes: Shapes = {},
   protocol = 'restJson1',
+  traitsOfService: Traits = {},
 ) => ({
   smithy: '2.0',
   shapes: {
@@ -40,7 +47,7 @@ export const smallModelJson = (
       type: 'service',
       version: '2026-01-01',
       operations: Object.keys(operations).map((name) => ({ target: `small#${name}` })),
-      traits: { [`aws.protocols#${protocol}`]: {}, 'aws.auth#sigv4': { name: 'small' } },
+      traits: { [`aws.protocols#${protocol}`]: {}, 'aws.auth#sigv4': { name: 'small' }, ...traitsOfService },
     },
     ...Object.fromEntries(
       Object.entries(operations).flatMap(([name, { input = {}, output = {}, traits = {} }]) => [
@@ -62,6 +69,19 @@ export const smallModelJson = (
 });
 
 export const smallModel = (...parts: Parameters<typeof smallModelJson>) => readAst(smallModelJson(...parts));
+
+/** Makes operations from the JSON of a model, with these settings by name. */
+export function operationsFrom(
+  json: unknown,
+  operations: Readonly<Record<string, object>>,
+  more: object,
+  listsSecretNames = false,
+): readonly Operation[] {
+  const settings = modelSettings.parse({ operations, ...more });
+  const { operations: made, problems } = makeOperations(readAst(json), settings, hostRules(listsSecretNames));
+  if (problems.size > 0) throw new Error([...problems].join('\n'));
+  return made;
+}
 
 /** The trait for a method and a path. */
 export const http = (method: string, uri: string): Traits => ({ 'smithy.api#http': { method, uri, code: 200 } });
