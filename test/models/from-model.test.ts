@@ -62,11 +62,14 @@ const create = { effect: 'create', costsMoney: false, consequences: ['They can s
 const settings = { api: 'people', prefix: 'people', operations: { ListUsers: { effect: 'read' }, CreateUser: create } };
 
 let count = 0;
-/** Loads a file of JSON with these settings. */
-async function load(given: object) {
+/** Loads a file of JSON with these settings. The model is a path, or is written first. */
+async function load(all: object) {
+  const { model: modelOrPath = model, ...given }: { readonly model?: unknown } = all;
   count += 1;
   const path = join(folder, `file-${count}.json`);
-  writeFileSync(path, JSON.stringify({ model: './model.json', ...given }));
+  const isPath = typeof modelOrPath === 'string';
+  if (!isPath) writeFileSync(join(folder, `model-${count}.json`), JSON.stringify(modelOrPath));
+  writeFileSync(path, JSON.stringify({ model: isPath ? modelOrPath : `./model-${count}.json`, ...given }));
   const { operations, problems } = await loadOperationFiles(path);
   return { operations, problems: problems.map(({ text }) => text.replace(/^.*?file-\d+\.json: /, '')) };
 }
@@ -192,10 +195,9 @@ describe('a read that is named like a change', () => {
     DeleteUsers: { traits: http('POST', '/delete') },
     CreateSession: { traits: { ...http('GET', '/session'), 'smithy.api#readonly': {} } },
   });
-  beforeAll(() => writeFileSync(join(folder, 'deletion.json'), JSON.stringify(deletion)));
   const file = (name: string, given: object) => ({
     ...settings,
-    model: './deletion.json',
+    model: deletion,
     operations: { [name]: given },
   });
 
@@ -217,12 +219,9 @@ describe.each(['restXml', 'awsQuery', 'ec2Query'])('an answer of %s', (protocol)
   const change = { effect: 'delete', costsMoney: false, failures: 'Errors' };
   const given = {
     ...settings,
-    model: `./${protocol}.json`,
+    model: smallModelJson(operations, names, protocol),
     operations: { ListKeys: { effect: 'read' }, DeleteKeys: change },
   };
-  beforeAll(() =>
-    writeFileSync(join(folder, `${protocol}.json`), JSON.stringify(smallModelJson(operations, names, protocol))),
-  );
   /** The body for a list of keys. The query protocols have an element for the result. */
   const listOf = (keys: string) =>
     protocol === 'awsQuery' ? `<R><ListKeysResult>${keys}</ListKeysResult></R>` : `<R>${keys}</R>`;
@@ -308,13 +307,9 @@ describe('an answer of success to an operation of a model', () => {
     set: 'people_set_key',
   };
   const answered = async (protocol: string, name: keyof typeof names, body: string) => {
-    writeFileSync(
-      join(folder, `success-${protocol}.json`),
-      JSON.stringify(smallModelJson(operations, shapes, protocol)),
-    );
     const operation = await named(names[name], {
       ...settings,
-      model: `./success-${protocol}.json`,
+      model: smallModelJson(operations, shapes, protocol),
       operations: { ...reads, CreateKey: change, DeleteKey: change, SetKey: change },
     });
     answer = body;
@@ -489,10 +484,9 @@ test('names of members and names in requests are both accepted, in every setting
       },
     },
   );
-  writeFileSync(join(folder, 'named.json'), JSON.stringify(json));
   const { operations, problems } = await load({
     ...settings,
-    model: './named.json',
+    model: json,
     operations: {
       GetUser: { effect: 'read', show: ['token'] },
       CreateUser: { ...create, follow, failures: 'failed' },
@@ -524,8 +518,7 @@ test('a text that holds JSON stays a text in an answer', async () => {
       'small#Price': { type: 'string', traits: { 'smithy.api#mediaType': 'application/json' } },
     },
   );
-  writeFileSync(join(folder, 'policies.json'), JSON.stringify(json));
-  const getPolicy = { model: './policies.json', operations: { GetPolicy: { effect: 'read' } } };
+  const getPolicy = { model: json, operations: { GetPolicy: { effect: 'read' } } };
   answer = String.raw`{"Policy":"{\"deny\": []}","Prices":["{\"yen\":1}"]}`;
   const { call, close } = caller();
   const { text } = await call(await named('people_get_policy', { ...settings, ...getPolicy }), {}, { signal: never });
@@ -562,11 +555,10 @@ describe('a plan names the changed resource, and not the one that holds it', () 
     ['DeleteGroup', 'Delete group "GroupName"', ['GroupName']],
     ['DeleteChannels', 'Delete channel "Channel"', ['Channel']],
   ])('%s', async (name, accept, identifies) => {
-    writeFileSync(join(folder, 'nested.json'), JSON.stringify(json));
     const deletion = { effect: 'delete', costsMoney: false, consequences: ['It is gone.'] };
     const { operations, problems } = await load({
       ...settings,
-      model: './nested.json',
+      model: json,
       operations: { [name]: deletion },
     });
     expect(problems).toEqual([]);
@@ -683,11 +675,10 @@ describe('a change of a list or of a URL', () => {
     [{ Users: [{ Name: 'ada', Password: 'MARKER' }] }, 'AddUsers', 'Add users in people', 'Add users', 'add'],
     [{ Colors: ['red'] }, 'PutColors', 'Put color "red" in people', 'Put color "red"', 'red'],
   ])('%j of %s names what it changes', async (given, name, headline, accept, typed) => {
-    writeFileSync(join(folder, 'lists.json'), JSON.stringify(json));
     const deletion = { effect: 'delete', costsMoney: false, consequences: ['It is gone.'] };
     const { operations, problems } = await load({
       ...settings,
-      model: './lists.json',
+      model: json,
       operations: { [name]: deletion },
     });
     expect(problems).toEqual([]);
@@ -748,9 +739,8 @@ describe('a change without a required name', () => {
     ['EnableDomain', { Domain: 'example.com', Policy: '{}' }, ' "example.com" in people', 'example.com'],
     ['CreateStage', { apiId: 'a', stageName: 's', roleName: 'r' }, ' "s" in people, api "a"', 's'],
   ])('%s of %j names what it is about', async (name, input, named, thing) => {
-    writeFileSync(join(folder, 'unnamed.json'), JSON.stringify(json));
     const operations = { [name]: { effect: 'alter', effectIsSure: true, costsMoney: false } };
-    const { operations: loaded } = await load({ ...settings, model: './unnamed.json', operations });
+    const { operations: loaded } = await load({ ...settings, model: json, operations });
     const [operation] = loaded;
     if (operation === undefined) throw new Error('there is none');
     const { call, store, close } = caller('plan');
@@ -773,10 +763,9 @@ test('the status of an answer is a value of it', async () => {
       traits: http('GET', '/user'),
     },
   });
-  writeFileSync(join(folder, 'status.json'), JSON.stringify(json));
   const read = await named('people_get_user', {
     ...settings,
-    model: './status.json',
+    model: json,
     operations: { GetUser: { effect: 'read' } },
   });
   status = 203;
@@ -819,8 +808,7 @@ describe('the example of an operation', () => {
     ['is none that breaks a rule', [{ input: { UserName: 'ada', Age: 0 } }, example], ofCall],
     ['is made up if the model has only nonsense', [{ input: 'ada' }], { UserName: 'example' }],
   ])('%s', async (_what, examples, expected) => {
-    writeFileSync(join(folder, 'examples.json'), JSON.stringify(inputs(...examples)));
-    const given = { ...settings, model: './examples.json', operations: { CreateUser: create } };
+    const given = { ...settings, model: inputs(...examples), operations: { CreateUser: create } };
     expect(exampleOf(await named('people_create_user', given))).toEqual(expected);
   });
 
@@ -891,11 +879,10 @@ describe('a name that the model does not have is a problem', () => {
       },
     },
   );
-  beforeAll(() => writeFileSync(join(folder, 'members.json'), JSON.stringify(json)));
   const follow = { read: 'GetUser', arguments: { UserName: 'input.UserName' }, done: { 'User.State': 'ACTIVE' } };
   const problemsWith = async (more: object) => {
     const operations = { CreateUser: { ...create, ...more }, GetUser: { effect: 'read' } };
-    return (await load({ ...settings, model: './members.json', operations })).problems;
+    return (await load({ ...settings, model: json, operations })).problems;
   };
 
   test.each<[setting: string, more: object, problem: string]>([
@@ -935,7 +922,7 @@ describe('a name that the model does not have is a problem', () => {
 
   test('such as that of an operation', async () => {
     const operations = { GetUsers: { effect: 'read' } };
-    expect((await load({ ...settings, model: './members.json', operations })).problems.join()).toMatch(
+    expect((await load({ ...settings, model: json, operations })).problems.join()).toMatch(
       /the model has no operation GetUsers; did you mean GetUser\?/,
     );
   });
@@ -1003,15 +990,14 @@ describe('pages', () => {
     },
     { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } },
   );
-  beforeAll(() => writeFileSync(join(folder, 'paged.json'), JSON.stringify(paged)));
-  const listUsers = (model = './paged.json') =>
+  const listUsers = (model: unknown = paged) =>
     named('people_list_users', {
       ...settings,
       model,
       operations: { ListUsers: { effect: 'read' } },
     });
   /** Calls the operation at a cloud with these answers, of which the last is repeated with new tokens. */
-  async function called(answers: readonly ((page: number) => object)[], args: object = {}, model?: string) {
+  async function called(answers: readonly ((page: number) => object)[], args: object = {}, model?: unknown) {
     let page = 0;
     const server = await startServer((_request, response) => {
       const answerOf = answers[page] ?? answers.at(-1);
@@ -1088,9 +1074,8 @@ describe('pages', () => {
     const output = { Names: 'small#Names', NextKey: 'String', IsTruncated: 'Boolean' };
     const shapes = { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } };
     const unpaged = smallModelJson({ ListUsers: { input, output, traits: http('POST', '/users') } }, shapes);
-    writeFileSync(join(folder, 'unpaged.json'), JSON.stringify(unpaged));
     const answerWith = async (Names: readonly string[]) =>
-      called([() => ({ Names, NextKey: 'second', IsTruncated: true })], {}, './unpaged.json');
+      called([() => ({ Names, NextKey: 'second', IsTruncated: true })], {}, unpaged);
     const { text } = await answerWith(['a', 'b']);
     expect(text).toMatch(/^ListUsers found 2 in Names: "a", "b"\. More follow\.\n/);
     expect(text).toContain('next: To read on, see NextKey in the answer.');
@@ -1117,10 +1102,6 @@ describe('pages', () => {
         'small#Value': { type: 'union', members: { B: { target: 'smithy.api#Blob' } } },
       };
       const scan = { input: { [inputToken]: target }, output: { Names: 'small#Names', [outputToken]: target } };
-      writeFileSync(
-        join(folder, 'scan.json'),
-        JSON.stringify(smallModelJson({ ListUsers: scan }, shapes, 'awsJson1_0')),
-      );
       const bodies: unknown[] = [];
       const answers = [{ Names: ['a'], [outputToken]: token }, { Names: ['b'] }];
       const server = await startServer(({ body }, response) => {
@@ -1128,7 +1109,7 @@ describe('pages', () => {
         response.end(JSON.stringify(answers[bodies.length - 1]));
       });
       const { call, close } = testCaller('', { cloud: { endpoints: { people: server.origin } } });
-      const operation = await listUsers('./scan.json');
+      const operation = await listUsers(smallModelJson({ ListUsers: scan }, shapes, 'awsJson1_0'));
       const result = await call(operation, {}, { signal: never });
       expect(result).toMatchObject({ structured: { answer: { Names: ['a', 'b'] } } });
       // The token of an answer is an argument of the next call.
@@ -1172,9 +1153,8 @@ describe('pages', () => {
       ['that are shown even if the model marks them as sensitive', { sensitive: {} }, {}, false],
       ['that are hidden if the file says so', {}, { secretNames: ['SyncToken'] }, true],
     ])('%s', async (_what, traits, more, isSecret) => {
-      writeFileSync(join(folder, 'tokens.json'), JSON.stringify(tokenModel(traits)));
       const operations = { ListSyncs: { effect: 'read', ...more } };
-      const read = await named('people_list_syncs', { ...settings, model: './tokens.json', operations });
+      const read = await named('people_list_syncs', { ...settings, model: tokenModel(traits), operations });
       expect(read.secrets).toEqual([...(isSecret ? ['SyncToken'] : []), ...sessions]);
 
       let page = 0;
