@@ -173,7 +173,7 @@ const numberSchema = (limits: ValueLimits) =>
   z
     .unknown()
     .refine(isNumber, { error: ({ input }) => (input === undefined ? 'is required' : 'must be a number'), abort: true })
-    .refine((value) => isWithin(limits, Number(value)), `must be a number ${boundsText(limits)}`)
+    .refine((value) => isWithin(limits, Number(value)), `must be a number, ${limitsText(limits)}`)
     .meta({ type: 'number' });
 
 const numberText = /^(?:-?\d{1,300}(\.\d{1,300})?|NaN|-?Infinity)$/;
@@ -200,13 +200,8 @@ const blobSchema = ({ limits, mustBeUtf8 = false }: Extract<ValueRules, { kind: 
 const isWithin = ({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: ValueLimits, value: number) =>
   !(value < min || value > max);
 
-function limitsText({ min, max }: ValueLimits, unit: string): string {
-  if (max === undefined) return `at least ${min} ${unit}`;
-  if (min === undefined || min === 0) return `at most ${max} ${unit}`;
-  return min === max ? `exactly ${max} ${unit}` : `${min} to ${max} ${unit}`;
-}
-
-function boundsText({ min, max }: ValueLimits): string {
-  if (max === undefined) return `of at least ${min}`;
-  return min === undefined ? `of at most ${max}` : `from ${min} to ${max}`;
+function limitsText({ min, max }: ValueLimits, unit = ''): string {
+  const bounds = min === max ? `exactly ${max}` : `${min} to ${max}`;
+  const text = max === undefined ? `at least ${min}` : min === undefined ? `at most ${max}` : bounds;
+  return `${text} ${unit}`.trim();
 }

@@ -93,40 +93,28 @@ export const structureOf = (model: Model, { id, kind, members }: StructureShape)
 /** Names of the arguments that this server adds to tools. */
 const reservedNames: readonly string[] = ['account', 'outputFields', ...Object.keys(consentArguments())];
 
-const namedArguments = (
+function namedArguments(
   model: Model,
-  { id, members }: Pick<StructureShape, 'id' | 'members'>,
+  { id: structure, members }: Pick<StructureShape, 'id' | 'members'>,
   { isOfInput }: { readonly isOfInput: boolean },
-): Argument[] => {
+): Argument[] {
   const isReserved = (name: string) => isOfInput && reservedNames.includes(name);
   return members.map((member) => {
     const name = isReserved(member.name) ? `${member.name}_` : member.name;
     const requestName = requestNameOf(model, member, isOfInput);
-    return argumentOf(model, member, {
+    const traits = model.traitsOf(member);
+    return {
       name,
+      memberName: member.name,
       requestName: isReserved(requestName) ? name : requestName,
-      structure: id,
-    });
+      isRequired: hasTrait(traits, 'smithy.api#required'),
+      isSensitive: isSensitive(model, member),
+      isOfApiKey: member.name.toLowerCase() === 'value' && /(?:api-?|plan)key/i.test(shapeName(structure)),
+      location: locationOf(traits),
+      documentation: documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''),
+      rules: rulesOf(model, model.shape(member.target), traits),
+    };
   });
-};
-
-function argumentOf(
-  model: Model,
-  member: Member,
-  { name, requestName, structure }: Readonly<Record<'name' | 'requestName' | 'structure', string>>,
-): Argument {
-  const traits = model.traitsOf(member);
-  return {
-    name,
-    memberName: member.name,
-    requestName,
-    isRequired: hasTrait(traits, 'smithy.api#required'),
-    isSensitive: isSensitive(model, member),
-    isOfApiKey: member.name.toLowerCase() === 'value' && /(?:api-?|plan)key/i.test(shapeName(structure)),
-    location: locationOf(traits),
-    documentation: documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''),
-    rules: rulesOf(model, model.shape(member.target), traits),
-  };
 }
 
 function isSensitive(model: Model, member: Member): boolean {
@@ -208,27 +196,12 @@ function requestNameOf({ service, shape }: Model, { name, target, traits }: Memb
   const nameOutsideBody = trait('httpHeader') ?? trait('httpQuery');
   if (nameOutsideBody !== undefined && isOfInput) return nameOutsideBody;
 
+  if (protocol === 'awsJson1_0' || protocol === 'awsJson1_1') return name;
+  if (protocol === 'restJson1') return trait('jsonName') ?? name;
   const isListOrMap = ['list', 'map'].includes(shape(target).kind);
-  switch (protocol) {
-    case 'awsJson1_0':
-    case 'awsJson1_1':
-      return name;
-    case 'restJson1':
-      return trait('jsonName') ?? name;
-    case 'restXml':
-    case 'awsQuery':
-    case 'computing':
-    case 'ess':
-    case 'nas':
-    case 'rdb': {
-      const isFlattened = isListOrMap && hasTrait(traits, 'smithy.api#xmlFlattened');
-      return isFlattened ? name : (trait('xmlName') ?? name);
-    }
-    case 'ec2Query': {
-      // This protocol flattens every list, even without the trait.
-      if (isListOrMap) return name;
-      const exactName = textTrait(traits, 'aws.protocols#ec2QueryName');
-      return exactName ?? sentenceCase(trait('xmlName') ?? name);
-    }
-  }
+  const isEc2 = protocol === 'ec2Query';
+  // EC2's protocol flattens every list, even without the trait.
+  if (isListOrMap && (isEc2 || hasTrait(traits, 'smithy.api#xmlFlattened'))) return name;
+  const nameInXml = trait('xmlName') ?? name;
+  return isEc2 ? (textTrait(traits, 'aws.protocols#ec2QueryName') ?? sentenceCase(nameInXml)) : nameInXml;
 }

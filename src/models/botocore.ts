@@ -75,23 +75,17 @@ const timestampFormats = new Map<unknown, string>([
   ['unixTimestamp', 'epoch-seconds'],
 ]);
 
-const traitsOfService: TraitTable = {
+/** Traits of services, operations, shapes and members. */
+const traitTable: TraitTable = {
   awsQueryCompatible: ['aws.protocols#awsQueryCompatible', same],
   serviceFullName: ['smithy.api#title', same],
   xmlNamespace: ['smithy.api#xmlNamespace', namespaceOf],
-};
-const traitsOfOperation: TraitTable = {
   documentation: ['smithy.api#documentation', same],
   readonly: ['smithy.api#readonly', ifTrue],
   endpoint: ['smithy.api#endpoint', (value) => (isObject(value) && 'hostPrefix' in value ? value : undefined)],
   httpChecksumRequired: ['smithy.api#httpChecksumRequired', ifTrue],
   httpChecksum: ['aws.protocols#httpChecksum', same],
-};
-/** Traits of shapes and members. */
-const traitsOfData: TraitTable = {
-  documentation: ['smithy.api#documentation', same],
   timestampFormat: ['smithy.api#timestampFormat', (value) => timestampFormats.get(value)],
-  xmlNamespace: ['smithy.api#xmlNamespace', namespaceOf],
   xmlAttribute: ['smithy.api#xmlAttribute', ifTrue],
   flattened: ['smithy.api#xmlFlattened', ifTrue],
   streaming: ['smithy.api#streaming', ifTrue],
@@ -105,9 +99,9 @@ const traitsOfData: TraitTable = {
   error: ['aws.protocols#awsQueryError', same],
 };
 
-const traitsFrom = (fields: Fields, table: TraitTable): Traits =>
+const traitsFrom = (fields: Fields): Traits =>
   Object.fromEntries(
-    Object.entries(table).flatMap(([field, [trait, convert]]) => {
+    Object.entries(traitTable).flatMap(([field, [trait, convert]]) => {
       const value = convert(fields[field]);
       return value === undefined ? [] : [[trait, value]];
     }),
@@ -198,7 +192,7 @@ function serviceTraits({ metadata }: Botocore): Traits {
     ...Object.fromEntries(protocolNames.map((name) => [`aws.protocols#${name}`, {}])),
     [signatureTrait(metadata)]: { name: metadata.signingName ?? metadata.endpointPrefix },
     'aws.api#service': serviceId === undefined ? undefined : { sdkId: serviceId },
-    ...traitsFrom(metadata, traitsOfService),
+    ...traitsFrom(metadata),
   });
 }
 
@@ -262,7 +256,7 @@ function convertOperation(
     traits: withoutUndefined({
       ...companionTraits,
       'smithy.api#http': { method: http.method, uri, code: http.responseCode },
-      ...traitsFrom(operation, traitsOfOperation),
+      ...traitsFrom(operation),
       'smithy.api#deprecated': operation.deprecated === true ? { message: operation.deprecatedMessage } : undefined,
       // An empty list means that the requests are not signed.
       'smithy.api#auth': authtype === 'none' ? [] : auth,
@@ -297,7 +291,7 @@ const nameOfShape = ({ location, locationName }: BotocoreShape) => (location ===
 function convertShape(shape: BotocoreShape, context: Context): unknown {
   // Protocols of JSON ignore `xmlName`.
   const nameTraits = nameTrait(nameOfShape(shape), 'smithy.api#xmlName');
-  const traits = { ...boundsTrait(shape), ...traitsFrom(shape, traitsOfData), ...nameTraits };
+  const traits = { ...boundsTrait(shape), ...traitsFrom(shape), ...nameTraits };
   if (shape.document === true) return { type: 'document', traits };
   switch (shape.type) {
     case 'structure': {
@@ -360,7 +354,7 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
   return {
     ...targetOf(member),
     traits: withoutUndefined({
-      ...traitsFrom(member, traitsOfData),
+      ...traitsFrom(member),
       ...nameTrait(nameInBody, nameTraitId),
       ...locationTraits(member, name, isMap),
       'smithy.api#required': ifTrue(parent.required.includes(name)),

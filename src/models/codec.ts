@@ -1,6 +1,7 @@
 import type { ApiRequest } from '../tools/define-operation.js';
 import { lazy } from '../util/objects.js';
 import {
+  bodyMemberOf,
   hasTrait,
   isIdempotencyToken,
   isXml,
@@ -75,12 +76,11 @@ function withIdempotencyToken({ input }: ModelOperation, values: Values, token: 
 
 /** Some of the protocols throw for `null`. */
 const withoutNullBody = ({ output }: ModelOperation, answer: ProtocolAnswer): ProtocolAnswer => {
-  const isWholeBodyOneMember = output.members.some(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
-  return answer.text.trim() === 'null' && !isWholeBodyOneMember ? { ...answer, text: '' } : answer;
+  return answer.text.trim() === 'null' && bodyMemberOf(output) === undefined ? { ...answer, text: '' } : answer;
 };
 
 function shapeOfBody({ shape }: Model, { output }: ModelOperation): Shape {
-  const payload = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
+  const payload = bodyMemberOf(output);
   return payload === undefined ? output : shape(payload.target);
 }
 
@@ -150,11 +150,10 @@ function refuseEmptyLabels({ input }: ModelOperation, values: Values): void {
   }
 }
 
-const isUnionBodyMissing = ({ shape }: Model, { input }: ModelOperation, values: Values): boolean =>
-  input.members.some(
-    ({ name, target, traits }) =>
-      hasTrait(traits, 'smithy.api#httpPayload') && shape(target).kind === 'union' && values[name] === undefined,
-  );
+function isUnionBodyMissing({ shape }: Model, { input }: ModelOperation, values: Values): boolean {
+  const payload = bodyMemberOf(input);
+  return payload !== undefined && values[payload.name] === undefined && shape(payload.target).kind === 'union';
+}
 
 function nifcloudRequest(
   { service: { protocol } }: Model,

@@ -14,34 +14,25 @@ interface DraftedEffect {
 export function draftedEffect({ service }: Model, { name, http: { method }, traits }: ModelOperation): DraftedEffect {
   // Waiters repeat an operation until it shows a state.
   const isReadonly = hasTrait(traits, 'smithy.api#readonly') || hasTrait(traits, waitersTrait);
-  // In the JSON and query protocols, the method says nothing.
-  const isMethodFixed = !service.protocol.startsWith('rest');
+  // In the JSON and query protocols, the method says nothing. POST contradicts no reading verb.
+  const isGet = method === 'GET' && service.protocol.startsWith('rest');
+  const isWrite = ['PUT', 'PATCH', 'DELETE'].includes(method) && service.protocol.startsWith('rest');
   const byName = effectOfName(name);
-  const isReadByMethod = isMethodFixed ? undefined : methodsThatTell.get(method);
   if (method === 'HEAD') return { effect: 'read' };
   if (method === 'DELETE') return { effect: 'delete' };
-  if (byName === 'read' && (isReadByMethod !== false || method === 'POST')) return { effect: 'read' };
-  if (byName === undefined && isReadonly) return { effect: 'read' };
-
+  if (byName === undefined)
+    return isReadonly
+      ? { effect: 'read' }
+      : { effect: 'alter', unclear: 'neither its name nor the model tells what it does' };
+  if (byName === 'read')
+    return isWrite
+      ? { effect: 'alter', unclear: `its name is that of a read, but its method is ${method}` }
+      : { effect: 'read' };
   // Some operations that are sent by GET, or marked as reads, are changes, such as `StopQuery`.
-  const effect = byName === undefined || byName === 'read' ? 'alter' : byName;
-  if (byName === 'read') return { effect, unclear: `its name is that of a read, but its method is ${method}` };
-  if (byName === undefined) return { effect, unclear: 'neither its name nor the model tells what it does' };
-  const isNamedAgainstModel = isReadonly || isReadByMethod === true;
-  return isNamedAgainstModel
-    ? { effect, unclear: 'its name is that of a change, but the model suggests a read' }
-    : { effect };
+  return isReadonly || isGet
+    ? { effect: byName, unclear: 'its name is that of a change, but the model suggests a read' }
+    : { effect: byName };
 }
-
-/** True for methods of reads. */
-const methodsThatTell: ReadonlyMap<string, boolean> = new Map([
-  ['GET', true],
-  ['HEAD', true],
-  ['PUT', false],
-  ['PATCH', false],
-  ['DELETE', false],
-  ['POST', false],
-]);
 
 /** A reason to doubt a declared effect. A problem keeps the file from being used. */
 interface EffectDoubt {
@@ -54,7 +45,7 @@ type DeclaredOperation = Pick<Operation, 'api' | 'method' | 'effect' | 'effectIs
 /** Compares the declared effect of an operation with its name and method. Reads run without plan and consent, so a name of a change is a problem. */
 export function effectDoubt({ api, method, effect, effectIsSure }: DeclaredOperation): EffectDoubt | undefined {
   const byName = effectOfName(api);
-  const isReadByMethod = methodsThatTell.get(method) === true;
+  const isReadByMethod = method === 'GET' || method === 'HEAD';
   const isProved = byName === 'read' || (byName === undefined && isReadByMethod);
   const isDeletion = byName === 'delete' || method === 'DELETE';
   if (effectIsSure === true || (effect === 'read' ? isProved : effect === 'delete' || !isDeletion)) return undefined;

@@ -29,6 +29,7 @@ import { listTool, withoutOthers } from './fit-listings.js';
 import { isChangeByName } from './guess-effect.js';
 import { memberValues } from './member-values.js';
 import {
+  bodyMemberOf,
   hasTrait,
   isIdempotencyToken,
   isXml,
@@ -149,19 +150,7 @@ function fieldsAboutAnswer(
   { model, codec }: ModelContext,
   { operation, settings, toolArguments, getAnswerFields, pages, isSecret, isPrivate }: ChosenOperation,
   { isMasked, areTokensShown }: Secrecy,
-): Pick<
-  Operation,
-  | 'answer'
-  | 'answerBody'
-  | 'extract'
-  | 'errorDetails'
-  | 'errorOf'
-  | 'output'
-  | 'isAnswerOpen'
-  | 'pages'
-  | 'next'
-  | 'summarize'
-> {
+) {
   const { effect } = settings;
   const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
   const decode: Decode = async (answer) => {
@@ -195,7 +184,7 @@ function fieldsAboutAnswer(
     }),
     ...(effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
     summarize: (record) => answerSummary(operation.name, record, { isChange: effect !== 'read', items: pages?.items }),
-  };
+  } satisfies Partial<Operation>;
 }
 
 function isPrivateIn({
@@ -362,8 +351,7 @@ function answerFormat(
   { service, shape, traitsOf }: Model,
   { name, output }: ModelOperation,
 ): Pick<Operation, 'answer' | 'answerBody'> {
-  // The member that is the whole body, if there is one.
-  const bodyMember = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
+  const bodyMember = bodyMemberOf(output);
   const bodyShape = bodyMember && shape(bodyMember.target);
   if (bodyShape !== undefined && bodyShape.kind !== 'structure' && bodyShape.kind !== 'union')
     return { answer: 'text' };

@@ -101,6 +101,10 @@ export const unwrappedTrait = 'botocore#unwrapped';
 /** The trait of a read that describes how to wait until a change is finished. */
 export const waitersTrait = 'smithy.waiters#waitable';
 
+/** Returns the member that is the whole body, if there is one. */
+export const bodyMemberOf = ({ members }: StructureShape): Member | undefined =>
+  members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
+
 /** True for the member that gets the idempotency token. */
 export const isIdempotencyToken = ({ traits }: Member): boolean => hasTrait(traits, 'smithy.api#idempotencyToken');
 

@@ -320,7 +320,7 @@ function raiseToMeaning(
   let highest = 0;
   for (const word of stems) {
     const [start, end] = rangeOf(index, word);
-    const rarity = weight * Math.log(1 + best.length / Math.max(1, end - start));
+    const rarity = weight * rarityOf(index, word);
     for (let at = start; at < end; at += 1) {
       const operation = index.operations[at] ?? 0;
       if (!mayBeFound(operation)) continue;
@@ -352,6 +352,12 @@ function rangeOf({ numbers, starts }: OperationIndex, word: string): readonly [s
   return number === undefined ? [0, 0] : [starts[number] ?? 0, starts[number + 1] ?? 0];
 }
 
+/** What a word says about an operation that has it. */
+function rarityOf(index: OperationIndex, word: string): number {
+  const [start, end] = rangeOf(index, word);
+  return Math.log(1 + index.entries.length / Math.max(1, end - start));
+}
+
 /** Sorting the many operations with low scores would take most of a search. */
 function bestOf(scores: Float32Array, count: number): readonly number[] {
   const highest = scores.reduce((most, score) => Math.max(most, score), 0);
@@ -365,13 +371,10 @@ function factorOf(number: number, entry: OperationEntry, asked: Asked, source: S
   const { index, vocabulary } = source;
   const stems = source.nameStems[number] ?? [];
   const [verb = ''] = stems;
-  const rarity = (word: string) => {
-    const [start, end] = rangeOf(index, word);
-    return Math.log(1 + index.entries.length / Math.max(1, end - start));
-  };
   const nouns = stems.length > 1 ? stems.slice(1) : stems;
-  const all = nouns.reduce((sum, word) => sum + rarity(word), 0);
-  const has = nouns.reduce((sum, word) => sum + (asked.stems.has(word) ? rarity(word) : 0), 0);
+  const rarityOfAll = (words: readonly string[]) => words.reduce((sum, word) => sum + rarityOf(index, word), 0);
+  const all = rarityOfAll(nouns);
+  const has = rarityOfAll(nouns.filter((word) => asked.stems.has(word)));
   const names = vocabulary.kinds.get(entry.service)?.names ?? [entry.service];
   const isRead = entry.effect === 'read';
   const rules: readonly (readonly [boolean, number])[] = [
