@@ -3,7 +3,6 @@ import { isObject, leavesOf, textAt, valueAt } from '../util/objects.js';
 import { hiddenInAnswer } from '../util/quote.js';
 import { defined, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** Maximum number of names and of values, and length limit of each (characters). */
 const namesShown = 3;
 const scalarsShown = 5;
 const longestShown = 100;
@@ -198,7 +197,6 @@ function nameOfEntry(entry: unknown, listName: string): string | undefined {
   return field === undefined ? undefined : textAt(entry, field);
 }
 
-/** Returns the field whose name has the best ending: `name` before `id`. */
 export function identifyingField(fields: readonly string[]): string | undefined {
   for (const ending of nameEndings) {
     const field = fields.find((name) => ending.test(nameInWords(name)));

@@ -111,7 +111,6 @@ export function fieldsAtAnyDepth(fields: readonly Argument[], visited = new Set<
   return fields.flatMap((field) => [field, ...fieldsInside(field.rules, visited)]);
 }
 
-/** Returns the fields of the structures in a value at any depth, each structure once. */
 export function fieldsInside(rules: ValueRules, visited = new Set<string>()): readonly Argument[] {
   if (rules.kind === 'list' || rules.kind === 'map') return fieldsInside(rules.element(), visited);
   if (rules.kind !== 'structure' || visited.has(rules.id)) return [];

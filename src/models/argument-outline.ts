@@ -28,10 +28,7 @@ const details: readonly Detail[] = [
 /** Length limit of the names of the other arguments (characters). */
 const roomForNames = 1200;
 
-/**
- * Describes the arguments, or what is inside the argument at a path.
- * @throws ModelError for an unknown path
- */
+/** @throws ModelError for an unknown path */
 export function outlineOf(fields: readonly Argument[], path: string): ArgumentOutline {
   if (path === '') return fitting(fields);
   const { path: found, rules } = resolvePath(path, fields, { structure: 'the arguments' });
@@ -53,7 +50,6 @@ function fitting(fields: readonly Argument[], [detail, ...shorter] = details): A
   return { arguments: Object.fromEntries(lines.slice(0, shown)), more };
 }
 
-/** Returns the number of entries, from the first on, whose sizes fit into the room. */
 function countOfFitting<Entry>(entries: readonly Entry[], room: number, sizeOf: (entry: Entry) => number): number {
   let left = room;
   const first = entries.findIndex((entry) => {

@@ -82,7 +82,6 @@ export function argumentsOf(model: Model, input: StructureShape, isHidden = (_: 
   return namedArguments(model, { id: input.id, members }, { isOfInput: true });
 }
 
-/** Returns the rules for a structure or union. */
 export const structureOf = (model: Model, { id, kind, members }: StructureShape): StructureRules => ({
   kind: 'structure',
   id,
@@ -90,7 +89,6 @@ export const structureOf = (model: Model, { id, kind, members }: StructureShape)
   fields: lazy(() => namedArguments(model, { id, members }, { isOfInput: false })),
 });
 
-/** Names of the arguments that this server adds to tools. */
 const reservedNames: readonly string[] = ['account', 'outputFields', ...Object.keys(consentArguments())];
 
 function namedArguments(

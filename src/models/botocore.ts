@@ -122,10 +122,7 @@ interface BotocoreCompanions {
   readonly waiters?: unknown;
 }
 
-/**
- * Converts a model (`service-2.json`) to the AST of Smithy.
- * @throws ModelError if a file does not have the form of botocore's files
- */
+/** @throws ModelError if a file does not have the form of botocore's files */
 export function convertBotocore(json: unknown, companions: BotocoreCompanions = {}): Readonly<Record<string, unknown>> {
   const model = check(serviceSchema, json, 'the model');
   const { pagination } = check(paginatorsSchema, companions.paginators ?? { pagination: {} }, 'the paginators');

@@ -27,7 +27,6 @@ interface Identifier {
   readonly isName: boolean;
 }
 
-/** Returns the texts of a change for its plan and its question. Only words of the model and of the settings are shown without quotation marks. */
 export function changeTexts(
   { operation, toolArguments, settings, isSecret }: ChosenOperation,
   apiName: string,
@@ -123,7 +122,6 @@ function namesText(names: readonly string[]): SafeText {
 /** Returns the resource in a URL or an ARN, because a headline shows only the beginning of a name. */
 const endOfName = (name: string): string => name.replace(/^(?:https?:\/\/[^/]*\/|arn:(?:[^:]*:){4})(?=.)/, '');
 
-/** Returns the arguments that say best what a change is about. */
 function identifiersOf(
   visible: readonly Argument[],
   operation: ModelOperation,

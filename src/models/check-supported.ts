@@ -97,7 +97,6 @@ function refuseSignatures({ id, traits }: ModelOperation): void {
     );
 }
 
-/** Refuses an invalid shape now and not during a call. */
 function readShapes(model: Model, { input, output }: ModelOperation): void {
   const ids = new Set([input.id, output.id]);
   // The loop also visits IDs that it adds.

@@ -70,10 +70,7 @@ export interface ChosenOperation {
   readonly pages: ModelPages | undefined;
 }
 
-/**
- * Applies the settings of the file to an operation of a model.
- * @throws ModelError if the operation is not supported, or the settings do not fit it
- */
+/** @throws ModelError if the operation is not supported, or the settings do not fit it */
 export function chooseOperation(context: ModelContext, name: string): ChosenOperation {
   const { model, file, settingsOf, ofChanges } = context;
   const operation = model.operation(name);

@@ -17,7 +17,6 @@ import { operationSchemasOf } from './sdk-schema.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Encodes the requests of a model's operations, and decodes their answers. */
 export interface Codec {
   /**
    * Makes a request. Times are `Date`, blobs are bytes.

@@ -13,7 +13,6 @@ interface DraftSource {
   readonly operations: readonly string[];
 }
 
-/** An operation, and why a person has to look at it. */
 interface Remark {
   readonly operation: string;
   readonly reason: string;
@@ -21,12 +20,10 @@ interface Remark {
 
 interface Draft {
   readonly json: string;
-  /** The operations whose effect the draft assumes. */
   readonly toDecide: readonly Remark[];
   readonly leftOut: readonly Remark[];
 }
 
-/** Drafts a file for the chosen operations, and for the reads that show the progress of changes. */
 export function draftFile({ model, path, operations }: DraftSource, rules: ToolRules): Draft {
   const effectOf = (name: string) => draftedEffect(model, model.operation(name)).effect;
   const findFollow = followFinder(model, model.names);

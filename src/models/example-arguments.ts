@@ -9,7 +9,6 @@ const examplesTrait = z
   .array(z.object({ input: z.looseObject({}).default({}), error: z.unknown().optional() }))
   .catch([]);
 
-/** Returns the arguments of the model's examples of successful calls. */
 export function modelExamples(
   fields: readonly Argument[],
   traits: Traits,
@@ -21,7 +20,6 @@ export function modelExamples(
   });
 }
 
-/** Texts to try as values of arguments. */
 const usualTexts: readonly string[] = [
   'example',
   'example-1',
@@ -41,7 +39,6 @@ const usualTexts: readonly string[] = [
 /** Limit of nesting, which a structure that requires itself reaches. */
 const maximumLevels = 20;
 
-/** Makes the required arguments of a call. Undefined if one of them has no example. */
 export function exampleArguments(fields: readonly Argument[], level = 1): Record<string, unknown> | undefined {
   const example: Record<string, unknown> = {};
   for (const { name, rules } of fields.filter(({ isRequired }) => isRequired)) {
@@ -108,5 +105,4 @@ function exampleText(rules: Extract<ValueRules, { kind: 'text' }>): string | und
   return usualTexts.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
 }
 
-/** Returns the allowed number that is closest to 1. */
 const withinLimits = ({ min = 1, max = Number.POSITIVE_INFINITY }: ValueLimits) => Math.min(Math.max(min, 1), max);

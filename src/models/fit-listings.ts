@@ -7,7 +7,6 @@ import { isNamed, valueInText } from './argument-names.js';
 import type { Argument, ValueRules } from './arguments.js';
 import { shortenText } from './documentation-text.js';
 
-/** A tool in the list of tools. */
 export interface Listing {
   readonly description: string;
   readonly input: JsonSchema;
@@ -47,7 +46,6 @@ const longestListing = 5000;
 const longestList = 24_000;
 const smallestLimit = 800;
 
-/** Returns the most detailed listing of a tool that leaves room for the other ones. */
 export function listTool(tool: ListedTool, tools: number): Listing {
   const limit = Math.max(smallestLimit, Math.min(longestListing, longestList / tools));
   const sizeOf = ({ description, input }: Listing) =>
@@ -95,7 +93,6 @@ interface ObjectListing extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Returns the JSON Schema of arguments, with short descriptions and few rules. The error of a call names the broken rule. */
 export function objectListing(fields: readonly Argument[], level: Level, areAnyRequired = true): ObjectListing {
   const required = areAnyRequired ? fields.filter(({ isRequired }) => isRequired).map(({ name }) => name) : [];
   return {

@@ -17,7 +17,6 @@ import { modelOperation } from './model-operation.js';
 import type { ParsedSettings } from './model-settings.js';
 import { UnusableFile } from './settings-schema.js';
 
-/** Makes the operations that settings choose from a model, and collects the problems of the others by name. */
 export function makeOperations(
   model: Model,
   { operations: settings, ...file }: ParsedSettings,

@@ -47,10 +47,7 @@ import type { ProtocolAnswer } from './protocol.js';
 import { uncheckedPatterns } from './read-pattern.js';
 import { mayHoldPrivate, type NamedSecret, secretPaths } from './secret-members.js';
 
-/**
- * Makes an operation of this server from an operation of a model.
- * @throws ModelError if the operation cannot be offered
- */
+/** @throws ModelError if the operation cannot be offered */
 export function modelOperation(context: ModelContext, chosen: ChosenOperation): Operation {
   const { file } = context;
   const { operation, settings, name, title, toolArguments, takes, getAnswerFields } = chosen;
@@ -95,7 +92,6 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation): 
   };
 }
 
-/** Length limit of the description of an operation that is no tool (characters). */
 const longestAbout = 300;
 
 function listingOf(

@@ -6,7 +6,6 @@ import { type Model, type ModelOperation, readTrait, type Shape, type StructureS
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A token that says where a page begins. */
 interface PageToken {
   readonly member: string;
   /** Path of the token of the next page in the output. */
@@ -15,7 +14,6 @@ interface PageToken {
   readonly isMap: boolean;
 }
 
-/** How the pages of an operation are read and joined. */
 export interface ModelPages {
   readonly tokens: readonly PageToken[];
   /** Path of the list with the entries, if the model names one. */
@@ -65,10 +63,7 @@ function usualPages({ input, output }: ModelOperation): z.output<typeof pagesTra
   return undefined;
 }
 
-/**
- * Returns how pages are read. Undefined if there are none, or for an unsupported description.
- * @throws ModelError if the trait is invalid
- */
+/** @throws ModelError if the trait is invalid */
 export function pagesOf({ service, shape }: Model, operation: ModelOperation): ModelPages | undefined {
   const { id, traits, input } = operation;
   const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id) ?? usualPages(operation);
@@ -140,7 +135,6 @@ const withField = (record: Values, path: string, value: unknown): Values => {
   return isObject(changed) ? changed : record;
 };
 
-/** Numbers of the entries of a page, such as `ScannedCount`. */
 const isCount = /count$/i;
 
 /** Joins lists, also inside of structures, and adds up counts. Other fields are kept only if they are equal. */

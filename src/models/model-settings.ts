@@ -51,7 +51,6 @@ export const serviceSettings = onlyFields({
     .optional(),
 });
 
-/** The settings after validation, with defaults. */
 export type ParsedSettings = z.output<typeof modelSettings>;
 /** The settings of a service in a file of operations, except the model and the API. */
 export type ServiceSettings = Omit<z.output<typeof serviceSettings>, 'model' | 'api'>;

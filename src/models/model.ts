@@ -8,7 +8,6 @@ import { isNifcloud, nifcloudProtocols } from './nifcloud.js';
 /** Values of traits by shape ID, such as `smithy.api#length`. */
 export type Traits = Readonly<Record<string, unknown>>;
 
-/** A member of a structure or union, or the content of a list or map. */
 export interface Member {
   /** Name in the model. `requestNameOf` returns the name in requests. */
   readonly name: string;
@@ -214,10 +213,7 @@ export function parseModelJson(text: string): Readonly<Record<string, unknown>> 
   return json;
 }
 
-/**
- * Reads a model from its JSON form (AST).
- * @throws ModelError if the model or its service cannot be used
- */
+/** @throws ModelError if the model or its service cannot be used */
 export function readAst(json: unknown): Model {
   const { shapes } = check(ast, json, 'the model');
   refuseMixins(shapes);
@@ -311,10 +307,7 @@ function requireStructure(shape: Shape): StructureShape {
 /** Returns the name in a shape ID: `String` for `smithy.api#String`. */
 export const shapeName = (id: string): string => id.slice(id.indexOf('#') + 1);
 
-/**
- * Validates the part of a model that `place` names.
- * @throws ModelError with the path of the first problem
- */
+/** @throws ModelError with the path of the first problem */
 export function check<Value>(schema: z.ZodType<Value>, value: unknown, place: string): Value {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

@@ -32,7 +32,6 @@ const replacements: Readonly<Record<NifcloudProtocol, Readonly<Record<string, re
   rdb: { NiftyGetMetricStatistics: metricTimes },
 };
 
-/** Rewrites the form that `awsQuery` makes for an operation. */
 export function nifcloudForm(protocol: NifcloudProtocol, operation: string, form: string): string {
   const ofService = replacements[protocol];
   const ofOperation = Object.hasOwn(ofService, operation) ? (ofService[operation] ?? []) : [];

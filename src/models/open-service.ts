@@ -11,7 +11,6 @@ import { compactName } from './search/words.js';
 import type { ServiceSource } from './service-sources.js';
 import { UnusableFile } from './settings-schema.js';
 
-/** A service whose model is loaded. */
 export interface OpenService {
   readonly model: Model;
   /** Returns an operation that can be made, if there is one. */
@@ -30,7 +29,7 @@ function secretsIn(model: Model, { output }: ModelOperation): string[] {
   return [...new Set(names.filter((name) => endOfSecret.test(name)))];
 }
 
-/** Loads the model of a service. @throws UnusableFile */
+/** @throws UnusableFile */
 export async function openService(
   service: string,
   source: ServiceSource | undefined,

@@ -13,7 +13,6 @@ import type { $ClientProtocol, $OperationSchema, HttpRequest, HttpResponse, Serd
 import { hasTrait, type ModelService, type Protocol, shapeName } from './model.js';
 import { isNifcloud } from './nifcloud.js';
 
-/** A request that a protocol has made. */
 export interface ProtocolRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string | readonly string[]>>;
@@ -21,7 +20,6 @@ export interface ProtocolRequest {
   readonly body: string | undefined;
 }
 
-/** An answer that a protocol is to read. */
 export interface ProtocolAnswer {
   readonly status: number;
   /** Headers by lower-case name. */

@@ -24,7 +24,6 @@ const repetition = /[*+]|\{\d+,\d*\}/g;
 const hugeCount = /\{\d{4}/;
 const choice = /\||[^*+}(]\?/g;
 
-/** Reads a pattern. As in Smithy, a pattern without `^` and `$` may match a part of a text. */
 export function readPattern(pattern: string): ReadPattern {
   if (pattern.length > longestPattern)
     return { kind: 'unchecked', reason: `it has more than ${longestPattern} characters` };
@@ -52,7 +51,6 @@ function expressionOf(pattern: string): RegExp | undefined {
   }
 }
 
-/** Returns a sentence for each argument whose pattern only the cloud checks, at any depth, up to `maximumSentences`. */
 export const uncheckedPatterns = (fields: readonly Argument[]): readonly string[] =>
   fieldsAtAnyDepth(fields)
     .flatMap(({ name, rules }) => {

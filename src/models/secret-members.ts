@@ -11,10 +11,8 @@ import type { OperationSettings } from './model-settings.js';
  * announcements do not, and the store seals it.
  */
 
-/** Tests a member, at any depth of arguments or answers. */
 export type IsMember = (field: Argument) => boolean;
 
-/** Returns the functions that find secret and private members. */
 export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 'secretNames' | 'notSecret'>): {
   readonly isSecret: IsMember;
   readonly isPrivate: IsMember;
@@ -73,7 +71,6 @@ export interface NamedSecret {
   readonly isBlob: boolean;
 }
 
-/** Arguments of a tool, with an argument for the name of each secret. */
 export interface ArgumentsWithNames {
   readonly fields: readonly Argument[];
   readonly secrets: readonly NamedSecret[];
@@ -119,7 +116,6 @@ function nameArgument({ name }: Argument): Argument {
   };
 }
 
-/** True if arguments of a call may hold a private value, at any depth. */
 export const mayHoldPrivate = (
   fields: readonly Argument[],
   values: Readonly<Record<string, unknown>>,

@@ -133,7 +133,6 @@ function partsOf(given: string): { readonly service?: string; readonly operation
     : { service: service.toLowerCase(), operation };
 }
 
-/** Finds an operation by the tool name of a change: a named tool, or an operation of a service. */
 export async function findOperation(
   name: string,
   {

@@ -24,7 +24,6 @@ export const serviceNamePattern = /^[a-z0-9-]{1,40}$/;
 /** The API of a service without a setting. S3 is the built-in API `storage`. */
 export const apiOf = (service: string): string => (service === 's3' ? 'storage' : service);
 
-/** The services of a folder, as `CLOUDOPS_MODELS` names it. */
 interface ModelFolder {
   readonly services: ServiceSources;
   /** Each says which file is ignored, and why. */

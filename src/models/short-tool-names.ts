@@ -4,13 +4,10 @@ import { nameInWords } from '../util/field-names.js';
 const longestToolName = 49;
 const longestPrefix = 16;
 
-/** Returns a prefix for tools: the shortened name of the service. */
 export const prefixOf = (serviceName: string): string => shortened(serviceName.split('-'), longestPrefix);
 
-/** Returns the words of an operation's name in lower case. */
 export const wordsOf = (operation: string): readonly string[] => nameInWords(operation).toLowerCase().split(/\W+/);
 
-/** Returns unique tool names for the operations whose names are too long with the prefix. */
 export function shortToolNames(prefix: string, operations: readonly string[]): ReadonlyMap<string, string> {
   const wordsByName = new Map(operations.map((operation) => [operation, [prefix, ...wordsOf(operation)]]));
   const isLong = (words: readonly string[]) => words.join('_').length > longestToolName;

@@ -16,7 +16,6 @@ const shownServices = 30;
 const shownWords = 10;
 const longestWord = 40;
 
-/** Returns the structured answer of a search. */
 export function foundData(found: FoundOperations): FoundData {
   if (found.kind === 'nothing')
     return {

@@ -9,7 +9,6 @@ import { hasTrait, type Model, type ModelOperation, textTrait } from '../model.j
 import type { Vocabulary } from './read-vocabulary.js';
 import { stem, withoutVendor, wordsOfName, wordsOfText } from './words.js';
 
-/** What the search knows about an operation. */
 export interface OperationEntry extends EffectOfOperation {
   readonly service: string;
   readonly operation: string;
@@ -21,7 +20,6 @@ export interface OperationEntry extends EffectOfOperation {
   readonly deprecated?: string | undefined;
 }
 
-/** An operation with the weights of its words. */
 export interface IndexedOperation {
   readonly entry: OperationEntry;
   readonly words: ReadonlyMap<string, number>;
@@ -123,7 +121,6 @@ function wordsOf(
   return weights;
 }
 
-/** Collects operations, and makes the index of them. */
 export function createIndexBuilder(): { add(operation: IndexedOperation): void; finish(): OperationIndex } {
   const entries: OperationEntry[] = [];
   const postings = new Map<string, { readonly operations: number[]; readonly weights: number[] }>();

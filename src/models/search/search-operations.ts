@@ -43,7 +43,6 @@ const lowestOfShort = 0.52;
 /** The share from which operations fit, although the question has the name of a service that is not loaded. */
 const coverageOfKind = 0.9;
 
-/** Everything that a search reads. */
 interface Source {
   readonly index: OperationIndex;
   readonly vocabulary: Vocabulary;
@@ -157,7 +156,6 @@ function filterOf(
   };
 }
 
-/** Finds operations of the same name in other services, and the one that removes the thing instead of keeping it, or the other way round. */
 function relativesOf(number: number, { index, byName }: Source, mayBeFound: Filter) {
   const { service = '', operation = '' } = index.entries[number] ?? {};
   const named = (name: string) =>
@@ -183,7 +181,6 @@ function absentKinds({ text }: Asked, loaded: () => ReadonlySet<string>, { vocab
   return asked.filter(({ services }) => !isLoaded(services)).map((kind) => kind.text);
 }
 
-/** What a question asks for. */
 interface Asked {
   /** The stems of all words, with spaces around them. */
   readonly text: string;
@@ -292,7 +289,6 @@ function addTo(sums: Float32Array, values: Float32Array, limit = Number.POSITIVE
   for (let at = 0; at < sums.length; at += 1) sums[at] = (sums[at] ?? 0) + Math.min(values[at] ?? 0, limit) * weight;
 }
 
-/** Returns the score of each operation for its best meaning, and what a good answer has of it. */
 function scoresOfConcept(index: OperationIndex, { meanings }: Concept, mayBeFound: Filter) {
   const best = new Float32Array(index.entries.length);
   let rarity = 0;
@@ -346,7 +342,6 @@ function addPart({ best, sums, parts }: PartialSums, operation: number, score: n
   best[operation] = Math.max(best[operation] ?? 0, (sum * count) / of);
 }
 
-/** Returns where the operations of a word begin and end. */
 function rangeOf({ numbers, starts }: OperationIndex, word: string): readonly [start: number, end: number] {
   const number = numbers.get(word);
   return number === undefined ? [0, 0] : [starts[number] ?? 0, starts[number + 1] ?? 0];
