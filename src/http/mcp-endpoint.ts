@@ -28,6 +28,7 @@ export interface McpEndpointOptions {
   readonly rate: number;
   readonly server: ServerDependencies;
   readonly stateKeys: SealingKeys;
+  readonly checkJournal?: (() => void) | undefined;
   readonly log: Log;
   readonly now: () => Date;
 }
@@ -149,17 +150,23 @@ export function watchCalls({ call, changes }: Calls, watch: Watch): Calls {
   };
 }
 
-/** Reports calls to the metrics. */
+/** Reports calls to the metrics, and checks the journal after its failures. */
 export const createReport =
-  (metrics: Metrics, now: () => Date): Watch =>
+  (metrics: Metrics, { now, checkJournal }: Pick<McpEndpointOptions, 'now' | 'checkJournal'>): Watch =>
   (tool, ended) => {
     const startedAt = now().getTime();
     const count = (outcome?: CallOutcome) => metrics.called(tool, outcome, now().getTime() - startedAt);
     void ended.then(
-      (outcome) => outcome && count(outcome),
+      (outcome) => {
+        if (outcome === undefined) return;
+        count(outcome);
+        if (outcome.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
+      },
       () => count(),
     );
   };
+
+const journalFailures: readonly string[] = ['JournalUnavailable', 'StateUnavailable'];
 
 const clientSchema = lazy(() =>
   z.object({ name: z.string(), form: z.boolean(), url: z.boolean(), views: z.boolean() }),

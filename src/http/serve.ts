@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorAnswer } from '../mcp/messages.js';
 import { createMetrics, type Metrics, type ProcessState } from '../observe/metrics.js';
 import { errorName } from '../util/log.js';
-import { words } from '../util/safe-text.js';
+import { type SafeText, words } from '../util/safe-text.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
 import {
@@ -41,6 +41,7 @@ export interface HttpOptions extends McpEndpointOptions {
     | undefined;
   readonly timeoutMs: number;
   readonly missingPart: () => NeededPart | undefined;
+  readonly journalNotes?: () => readonly SafeText[];
   readonly state: Omit<ProcessState, 'concurrentCalls'>;
 }
 
@@ -69,8 +70,8 @@ export async function serveHttp(options: HttpOptions) {
     return missingPart === undefined ? 'ready' : `waiting for ${missingPart}`;
   };
 
-  const handleProbe = createProbeHandler(readiness);
-  const report = createReport(metrics, now);
+  const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
+  const report = createReport(metrics, options);
   const serveMcp = createMcpEndpoint(options, report, concurrency);
   const noteRefusal = createRefusalNotes(metrics, options);
   const { changes } = watchCalls(options.server, report);
@@ -249,14 +250,15 @@ type Readiness = 'ready' | `waiting for ${NeededPart}` | 'stopping';
 type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const createProbeHandler =
-  (readiness: () => Readiness): ProbeHandler =>
+  (readiness: () => Readiness, journalNotes: () => readonly SafeText[]): ProbeHandler =>
   (request, response) => {
     const [path] = (request.url ?? '').split('?');
     if (!isGet(request) || (path !== '/healthz' && path !== '/readyz')) return false;
     if (path === '/healthz') sendJson(response, 200, { status: 'alive' });
     else {
       const status = readiness();
-      sendJson(response, status === 'ready' ? 200 : 503, { status });
+      const journal = journalNotes().map(({ text }) => text);
+      sendJson(response, status === 'ready' ? 200 : 503, { status, ...(journal.length > 0 && { journal }) });
     }
     return true;
   };

@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
+import { say } from '../../src/util/safe-text.js';
 import { memoryStore } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
@@ -279,6 +280,22 @@ test.each(['the journal', 'the keys of the issuer', 'the tokens file'] as const)
     await server.close();
   },
 );
+
+test('a call that cannot use the journal has it checked, and no other call', async () => {
+  const checkJournal = vi.fn();
+  const begin = async () => ({ kind: 'unwritable', reason: say`journal.db: ENOSPC` }) as const;
+  const cloud = await startServer((_request, response) => void response.end('{"instance":{}}'));
+  const good = await serveInProcess({ cloud: cloud.origin, checkJournal });
+  await answerOf(await post(good.url, toolCall('restore_instance', restore)));
+  await answerOf(await post(good.url, toolCall('restore_instance', {})));
+  expect(checkJournal).not.toHaveBeenCalled();
+  await good.close();
+  const bad = await serveInProcess({ checkJournal, caller: { store: { ...memoryStore(), begin } } });
+  await answerOf(await post(bad.url, toolCall('restore_instance', restore)));
+  expect(checkJournal).toHaveBeenCalledOnce();
+  await bad.close();
+  await cloud.close();
+});
 
 /** A client that requests a change and can disconnect before the answer. */
 function restoreAndLeave(url: URL) {
