@@ -100,7 +100,6 @@ export async function startRuntime(
       viewsForAll: values.VIEWS === 'on',
       translator: await translatorFor(values.LANGUAGE),
     },
-    place,
     store,
     /** Number of changes of gone processes, by tool, that this process has ended as `unknown`. */
     interruptedChanges: () => notices.endedByTool,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Log, reasonOf, ShownError } from '../util/log.js';
+import { type Log, reasonOf } from '../util/log.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 import type { Change } from './change.js';
 import { shownDeed, shownTime } from './journal-text.js';
@@ -11,9 +11,8 @@ import type { Changes } from './store.js';
 const failingMs = 3_000;
 const succeedingMs = 30_000;
 
-/** A problem means that changes are refused. */
+/** A reason means that changes are refused. */
 interface Check {
-  readonly problem?: SafeText;
   readonly reason?: string;
   readonly warnings: readonly SafeText[];
 }
@@ -22,12 +21,7 @@ interface Check {
 const check = (store: Pick<Changes, 'healthCheck'>): Promise<Check> =>
   store.healthCheck().then(
     (warnings) => ({ warnings }),
-    (error: unknown) => ({
-      // `/readyz` shows it to everybody, so only the log has other errors.
-      problem: error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why'),
-      reason: reasonOf(error),
-      warnings: [],
-    }),
+    (error: unknown) => ({ reason: reasonOf(error), warnings: [] }),
   );
 
 function logCheck({ reason, warnings }: Check, log: Log): void {
@@ -69,7 +63,6 @@ export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log) {
   return {
     /** True after the first success, because calls that only read the cloud need no store. */
     isReady: () => hasEverSucceeded,
-    lastCheck: (): Pick<Check, 'problem' | 'warnings'> => last ?? { warnings: [] },
     lastCheckSucceeded: succeeded,
     /** Checks the store at once, because a call could not use it. */
     checkNow: () => {

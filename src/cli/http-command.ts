@@ -102,12 +102,6 @@ async function serve(
     limits: defaultHttpLimits,
     timeoutMs: config.values.TIMEOUT_MS,
     missingPart: () => (journalWatch?.isReady() === false ? 'the journal' : identity?.missingPart()),
-    journalNotes() {
-      const { problem, warnings = [] } = journalWatch?.lastCheck() ?? {};
-      // Anybody can read the notes. Warnings about a database are left out, because they name its roles.
-      const shownWarnings = runtime.place.path === undefined ? [] : warnings;
-      return problem === undefined ? shownWarnings : [problem, ...shownWarnings];
-    },
     state: {
       journalReachable: journalWatch?.lastCheckSucceeded,
       unwrittenOutcomes: store.unwritten,

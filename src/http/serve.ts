@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorAnswer } from '../mcp/messages.js';
 import { createMetrics, type Metrics, type ProcessState } from '../observe/metrics.js';
 import { errorName } from '../util/log.js';
-import { type SafeText, words } from '../util/safe-text.js';
+import { words } from '../util/safe-text.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
 import {
@@ -41,7 +41,6 @@ export interface HttpOptions extends McpEndpointOptions {
     | undefined;
   readonly timeoutMs: number;
   readonly missingPart: () => NeededPart | undefined;
-  readonly journalNotes?: () => readonly SafeText[];
   readonly state: Omit<ProcessState, 'concurrentCalls'>;
 }
 
@@ -70,7 +69,7 @@ export async function serveHttp(options: HttpOptions) {
     return missingPart === undefined ? 'ready' : `waiting for ${missingPart}`;
   };
 
-  const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
+  const handleProbe = createProbeHandler(readiness);
   const report = createReport(metrics, options);
   const serveMcp = createMcpEndpoint(options, report, concurrency);
   const noteRefusal = createRefusalNotes(metrics, options);
@@ -250,15 +249,14 @@ type Readiness = 'ready' | `waiting for ${NeededPart}` | 'stopping';
 type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const createProbeHandler =
-  (readiness: () => Readiness, journalNotes: () => readonly SafeText[]): ProbeHandler =>
+  (readiness: () => Readiness): ProbeHandler =>
   (request, response) => {
     const [path] = (request.url ?? '').split('?');
     if (!isGet(request) || (path !== '/healthz' && path !== '/readyz')) return false;
     if (path === '/healthz') sendJson(response, 200, { status: 'alive' });
     else {
       const status = readiness();
-      const journal = journalNotes().map(({ text }) => text);
-      sendJson(response, status === 'ready' ? 200 : 503, { status, ...(journal.length > 0 && { journal }) });
+      sendJson(response, status === 'ready' ? 200 : 503, { status });
     }
     return true;
   };

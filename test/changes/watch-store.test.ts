@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { JournalFault } from '../../src/changes/sql.js';
 import { awaitOutcomes, reportStore, watchStore } from '../../src/changes/watch-store.js';
 import { words } from '../../src/util/safe-text.js';
 
@@ -52,22 +51,6 @@ test('is ready as soon as changes can be recorded, and stays so in an outage, wh
   watch.stop();
   await after(600_000);
   expect(store.checks).toBe(checks);
-});
-
-test('tells operators its warnings and its problem, with the text of an error only if that is for people', async () => {
-  const { store, log } = broken();
-  const healthCheck = vi.fn(store.healthCheck);
-  const watch = watchStore({ healthCheck }, log);
-  await vi.advanceTimersByTimeAsync(3_000);
-  expect([watch.isReady(), watch.lastCheck()]).toEqual([true, { warnings: store.warnings }]);
-  healthCheck.mockRejectedValueOnce(new JournalFault('full', words('the disk is full')));
-  await vi.advanceTimersByTimeAsync(27_000);
-  expect([watch.isReady(), watch.lastCheckSucceeded()]).toEqual([true, false]);
-  expect(watch.lastCheck().problem?.text).toBe('the disk is full');
-  store.problem = 'EACCES';
-  await vi.advanceTimersByTimeAsync(3_000);
-  expect(watch.lastCheck().problem?.text).toBe('changes cannot be recorded: the log says why');
-  watch.stop();
 });
 
 test('is checked at once if a call could not use it, but not twice at a time, nor while the next check is near', async () => {
