@@ -182,12 +182,6 @@ describe('refused, by the name of the field', () => {
     expect(found.join('\n')).not.toContain('MARKER');
   });
 
-  test('every problem at once', () => {
-    expect(
-      refused({ accounts: { a: { region: 'a/b' }, b: { confirm: 'never' } } }, { CLOUDOPS_LOG_LEVEL: 'x' }),
-    ).toHaveLength(3);
-  });
-
   test('a wrong structure does not hide wrong values, names or contradictions', () => {
     const content = {
       default: 'none',
@@ -216,17 +210,6 @@ test('one source of keys in the environment', () => {
   }
 });
 
-test('an account of a file may have keys of a platform', () => {
-  const { all } = accounts({ accounts: { a: { credentialSource: 'container' } } });
-  expect(all).toMatchObject([{ keys: { kind: 'platform', platform: 'container' } }]);
-});
-
-test('platforms of keys have names', () => {
-  expect(problems({ CLOUDOPS_CREDENTIAL_SOURCE: 'cloud' })).toEqual([
-    expect.stringContaining('web-identity or container or instance'),
-  ]);
-});
-
 test.each(['keys --json', '[]', '[""]', '["a", 1]', '{"a": 1}', '["a\\u0000"]'])('%s is no command', (text) => {
   expect(problems({ CLOUDOPS_CREDENTIAL_PROCESS: text })).toEqual([expect.stringContaining('must be a JSON array')]);
 });
@@ -246,11 +229,6 @@ test('a state key file may hold several keys, none of them short', () => {
 });
 
 const schema = new Ajv2020({ strict: false }).compile(z.toJSONSchema(accountsFileSchema(), { io: 'input' }));
-
-test('the JSON Schema takes what the server takes', () => {
-  expect(schema(two)).toBe(true);
-  expect(schema({ accounts: { a: { secretAccessKey: 'x' } } })).toBe(false);
-});
 
 /** A JSON value in which one field, at any depth, is left out, renamed or replaced. */
 const mutated = (value: unknown): fc.Arbitrary<unknown> => {

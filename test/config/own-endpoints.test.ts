@@ -1,32 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { listParts } from '../../src/tools/list-parts.js';
 import { say } from '../../src/util/safe-text.js';
-import { load, problems } from '../support/config.js';
+import { problems } from '../support/config.js';
 
 /** A service that operations of one's own bring along has an endpoint of its own, like any setting. */
 
 const own = { operations: [{ ...listParts, name: 'list_bills', service: 'billing' }], problems: [] };
 const variable = 'CLOUDOPS_ENDPOINT_BILLING_URL';
-
-/** The endpoint of the service, and the settings that are given. */
-function loaded(env: Record<string, string>) {
-  const result = load(env, {}, own);
-  if (!result.ok) throw new Error(result.problems.join('\n'));
-  const { accounts, origins } = result.config;
-  return { endpoint: accounts.all[0].cloud.endpoints.billing, origins };
-}
-
-test('comes from the environment', () => {
-  const url = 'https://a.example.com';
-  expect(loaded({ [variable]: ` ${url} ` })).toMatchObject({
-    endpoint: url,
-    origins: [{ name: variable, value: url, shown: url, secret: false, isPath: false }],
-  });
-});
-
-test('need not be set', () => {
-  expect(loaded({})).toEqual({ endpoint: undefined, origins: [] });
-});
 
 describe('one that no operation has', () => {
   const others = [

@@ -137,21 +137,6 @@ test('a plan that is turned down binds', async () => {
   expect(requests).toEqual([]);
 });
 
-test('a click that decides nothing says so: while the plans cannot be read, and after the plan has expired', async () => {
-  const { ask, click, opened, requests, setReadable, pass } = await setUp();
-  const { changeId } = answerOf(await ask('one'));
-  await vi.waitFor(() => expect(opened).toHaveLength(1));
-  setReadable(false);
-  expect(readOutcome((await click(changeId, 'accept')).body._meta)).toMatchObject({
-    kind: 'uncounted',
-    sentence: 'The plans cannot be read now, so this click decided nothing.',
-  });
-  setReadable(true);
-  pass(3_600_000);
-  expect((await click(changeId, 'accept')).status).toBe(404);
-  expect(requests).toEqual([]);
-});
-
 test.each<readonly [string, 'human' | 'approval' | 'plan', object]>([
   ['a client that asks its user', 'human', { elicitor: { isDirect: true, ask: async () => ({ kind: 'declined' }) } }],
   ['a client that shows the plan with its buttons', 'human', { hasView: true }],
@@ -193,12 +178,6 @@ test('changes of other processes, to which other settings may apply, are not sho
   expect([shown.includes(changeId), shown.includes(other.id)]).toEqual([true, false]);
   expect((await click(other.id, 'accept')).status).toBe(404);
   expect((await store.find(other.id))?.state).toBe('waiting');
-});
-
-test('two plans at the same time open one tab', async () => {
-  const { page, opened } = await setUp();
-  await Promise.all([page.show('one'), page.show('two')]);
-  expect(opened).toHaveLength(1);
 });
 
 test('after a browser that could not be opened, the next plan opens it on the same server', async () => {

@@ -80,53 +80,6 @@ test('a request is not sent again if the process was suspended in the pause unti
   expect(send).toHaveBeenCalledOnce();
 });
 
-test('a client takes out the credentials and the secrets of its own call, and no others', async () => {
-  const said = ['the-key-before-rotation', 'another-one-afterwards', 'its-session-token', 'what-one-call-holds'];
-  const [older = '', newer = '', token = '', held = ''] = said;
-  const createClient = clientFor({ ...answered, headers: {}, body: JSON.stringify(said) });
-  const shown: string[][] = [];
-  for (const [endpoint, secrets] of [
-    [endpointOf(older), []],
-    [endpointOf(older), [held]],
-    [endpointOf(older), []],
-    [endpointOf(newer), []],
-    [endpointOf(newer, token), [held]],
-    [endpointOf(newer), []],
-  ] as const) {
-    using client = createClient(endpoint, options(...secrets));
-    const told = JSON.stringify(await client.send(request));
-    shown.push(said.filter((one) => told.includes(one)));
-  }
-  expect(shown).toEqual([
-    [newer, token, held],
-    [newer, token],
-    [newer, token, held],
-    [older, token, held],
-    [older],
-    [older, token, held],
-  ]);
-});
-
-test('an answer is searched once, also with secret arguments and after keys were renewed', async () => {
-  let searches = 0;
-  const headers = {
-    get 'x-echo'() {
-      searches += 1;
-      return '';
-    },
-  };
-  const endpoint = endpointOf(secret);
-  let number = 0;
-  const current = async () => {
-    number += 1;
-    return { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: `${secret}-${number}` };
-  };
-  const createClient = clientFor({ ...answered, status: 429, headers }, 2);
-  using client = createClient({ ...endpoint, keys: { ...endpoint.keys, current } }, options('a-secret-argument'));
-  expect(await client.send(request)).toMatchObject({ attempts: [{}, {}] });
-  expect(searches).toBe(2);
-});
-
 test('an answer holds no secret of keys that another request of the call got meanwhile', async () => {
   const keysOf = (secretAccessKey: string) => ({ accessKeyId: 'AKIDEXAMPLE', secretAccessKey });
   const current = vi.fn(async () => keysOf('the-key-of-later-requests'));
