@@ -18,7 +18,6 @@ export type Authentication =
 
 export type Authenticate = (token: string) => Promise<Authentication>;
 
-/** This server as an OAuth resource. */
 export interface ProtectedResource {
   readonly url: string;
   readonly issuer: string;

@@ -45,7 +45,6 @@ export interface DecisionsOptions extends PageDependencies {
   readonly noteRefusal?: NoteRefusal;
   /** Undefined for the browser's. */
   readonly language?: Language | undefined;
-  /** True if all changes go to the sandbox. */
   readonly isSandbox?: boolean;
 }
 

@@ -6,10 +6,8 @@ import { isObject, parseJson } from '../util/objects.js';
 import { distinct, exact, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 const networkMs = 5000;
-/** Size limit of a document with metadata or keys. */
 export const documentBytes = 1024 * 1024;
 
-/** Thrown if the issuer's metadata or keys are not available. */
 export class IssuerProblem extends ShownError {}
 
 /** Keeps unknown fields, because signing in needs more of the metadata. */
@@ -23,7 +21,6 @@ const metadataSchema = z
   .catchall(z.json());
 /** A token that names no key is tried with each key. */
 const mostKeys = 100;
-/** Entries that are no keys are left out. */
 const keysSchema = z.object({
   keys: z
     .array(z.unknown())

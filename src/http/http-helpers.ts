@@ -6,17 +6,13 @@ import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/
 import type { ErrorAnswer } from '../mcp/messages.js';
 import { escapeJson } from '../util/quote.js';
 
-/** Functions for all HTTP servers of this program. */
-
 /** Thrown to refuse a request. `message` is a sentence for the client. */
 export class HttpError extends Error {
   readonly status: number;
   /** For the metrics and the log: fixed words, never text from a client. */
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The MCP endpoint sets this field. */
   caller?: string | undefined;
-  /** The JSON-RPC answer to a refused message. */
   readonly answer: ErrorAnswer | undefined;
   constructor(
     status: number,
@@ -34,10 +30,8 @@ export class HttpError extends Error {
   }
 }
 
-/** Counts and logs a refused request. */
 export type NoteRefusal = (request: IncomingMessage, refusal: HttpError) => void;
 
-/** The refusal of a request that may succeed later. */
 export const unavailable = (
   reason: string,
   message: string,
@@ -68,7 +62,6 @@ export async function* escapePieces(pieces: AsyncIterable<Uint8Array>): AsyncGen
   for await (const piece of pieces) yield escapeJson(decoder.write(Buffer.from(piece)));
 }
 
-/** Port 0 takes any free port. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -83,7 +76,6 @@ export async function listen(server: Server, { host, port }: Address): Promise<n
   return (server.address() as AddressInfo).port;
 }
 
-/** Cuts connections off after `graceMs`. */
 export async function close(server: Server, { graceMs }: { readonly graceMs: number }): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await new Promise((resolve) => server.close(resolve));

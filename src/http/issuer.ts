@@ -34,7 +34,6 @@ export interface IssuerOptions {
   readonly log: Log;
 }
 
-/** Authenticates callers by JWTs of one issuer for one audience. */
 export function authenticateByIssuer({ issuer, audience, keys, now, log, ...claims }: IssuerOptions): Authenticate {
   const secondsUntilNextLog = createRateLimiter(loggedPerSecond, now, { burst: 1 });
   return async (token) => {
@@ -149,7 +148,6 @@ function invalidReason(
   return claimReason(say`${exact(code)} ${exact(claim)}`, payload[claim], expected);
 }
 
-/** Says what a claim of a verified token is, and what it should be. */
 function claimReason(problem: SafeText, value: unknown, expected: string | undefined): string {
   const present = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
   const should = expected === undefined ? words('') : say`, and this server expects ${quoted(expected, 200)}`;

@@ -14,7 +14,6 @@ export const defaultHttpLimits = {
   waitingCalls: 64,
   waitMs: 5000,
   connections: 1024,
-  /** For /mcp and /decisions. */
   requests: 1024,
   metricsConnections: 64,
   /** Also for the first byte on a new connection. */
@@ -34,7 +33,6 @@ interface Place {
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** Limits calls in total and per caller. */
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createQueue(limits.concurrentCalls);
   const countCall = createCounter(limits.callsOfCaller);
@@ -75,7 +73,6 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
   };
 }
 
-/** Counts things per key, up to `maximum` for each key. */
 export function createCounter(maximum: number) {
   const counts = new Map<string, number>();
   const count = (key: string) => counts.get(key) ?? 0;

@@ -72,7 +72,6 @@ function acceptedTypes(header: string | null): AcceptedTypes {
   throw new HttpError(406, 'accept', 'Answers are application/json or text/event-stream.');
 }
 
-/** For protocols before 2026-07-28. */
 async function answerLegacyRequest(
   server: Server,
   request: Request,

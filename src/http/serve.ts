@@ -44,7 +44,6 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly state: Omit<ProcessState, 'concurrentCalls'>;
 }
 
-/** A part without which a server is not ready. */
 export type NeededPart = 'the journal' | 'the keys of the issuer' | 'the tokens file';
 
 /** Time that clients have to read their answers when this server closes. */
@@ -191,7 +190,6 @@ function createRouter(
 ): Handler {
   const { hosts, resource, limits } = options;
   const abovePaths = publicPaths(options);
-  // A client can send any number of requests on one connection.
   const enter = createCounter(limits.requests);
 
   return async (request, response) => {
@@ -243,7 +241,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, refusal: Htt
   sendJson(response, status, answer, headers);
 }
 
-/** Orchestrators send requests only to a server that is ready. */
 type Readiness = 'ready' | `waiting for ${NeededPart}` | 'stopping';
 
 type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => boolean;

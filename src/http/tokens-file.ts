@@ -86,7 +86,6 @@ interface Contents {
   /** Undefined if the file could not be read. Then no token is accepted. */
   readonly text: string | undefined;
   readonly tokens: readonly StaticToken[];
-  /** The tokens of the last file without a mistake. */
   readonly lastGood: readonly StaticToken[];
 }
 
@@ -117,7 +116,6 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     return { text: newText, tokens, lastGood: tokens };
   };
 
-  /** Concurrent requests share one read. */
   const currentContents = async () => {
     const currentTime = now().getTime();
     // The clock may have been set back.
@@ -161,7 +159,6 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
   return Object.assign(authenticate, { callerNamed, isReadable });
 }
 
-/** The tokens and scopes that are in both versions. */
 function inBoth(earlier: readonly StaticToken[], later: readonly StaticToken[]): StaticToken[] {
   const laterById = new Map(later.map((token) => [token.personId, token]));
   return earlier.flatMap((token) => {

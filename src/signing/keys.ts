@@ -15,10 +15,8 @@ export interface KeySource {
   renewed(refused: Credentials): Promise<Credentials | undefined>;
 }
 
-/** Keys from a program or a service. */
 export interface TemporaryKeys {
   readonly credentials: Credentials;
-  /** Undefined if the keys do not expire. */
   readonly expiresAt: Date | undefined;
 }
 
@@ -28,7 +26,6 @@ export interface NamedSource {
   readonly remedy: SafeText;
 }
 
-/** A way to get keys. */
 export interface KeyOrigin extends NamedSource {
   /** Between the starts of two reads (ms). */
   readonly pauseMs: number;
@@ -52,7 +49,6 @@ export class KeysUnavailable extends ShownError {
   }
 }
 
-/** A text that can be sent in a header. */
 export const keyText = /^[\x21-\x7e]+$/;
 
 /** Undefined if the key ID or secret is missing, or if a header cannot hold the key ID or token. */

@@ -26,7 +26,6 @@ interface KeyOrFileSettings {
   readonly kind: 'keys';
   /** As they were when this server started. */
   readonly credentials: Partial<Record<keyof Credentials, string | undefined>>;
-  /** Paths of the parts that are in files. */
   readonly files: Partial<Record<keyof Credentials, string | undefined>>;
 }
 
@@ -68,7 +67,6 @@ export function openKeys(settings: KeySettings, dependencies: KeyDependencies): 
 }
 
 type Reading = Pick<RenewalOptions<TemporaryKeys>, 'paths' | 'initial' | 'read' | 'pauseMs'> & {
-  /** Undefined if the keys do not expire. */
   readonly expired?: KeysUnavailable;
 };
 

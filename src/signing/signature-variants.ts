@@ -12,7 +12,6 @@ export type SigningProfile =
    */
   | { readonly kind: 'v3' };
 
-/** A variant of Signature Version 4. */
 export interface Version4Profile {
   readonly kind: 'v4';
   readonly dateHeader: string;
@@ -41,7 +40,6 @@ export const s3Profile: Version4Profile = {
   encodesPathTwice: false,
 };
 
-/** All other APIs. */
 export const apiProfile: Version4Profile = {
   kind: 'v4',
   dateHeader: 'x-amz-date',

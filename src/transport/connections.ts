@@ -3,8 +3,6 @@ import { BlockList, isIP, type LookupFunction, type Socket } from 'node:net';
 import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { isLoopback } from '../util/uri.js';
 
-/** Connections to endpoints, directly or through a proxy. */
-
 export interface Proxies {
   /** Without `httpsProxy`, also for `https:`. */
   readonly httpProxy?: string | undefined;
@@ -58,7 +56,6 @@ export interface ConnectionLimits {
   readonly connectMs: number;
   /** From the last byte of the request to the headers of the response. */
   readonly headersMs: number;
-  /** Between two pieces of the body. */
   readonly bodyMs: number;
   readonly headerBytes: number;
 }

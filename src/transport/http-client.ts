@@ -8,7 +8,6 @@ import { type ConnectionLimits, createAgents, type Proxies, routeOf } from './co
 
 export interface HttpRequest {
   readonly method: HttpMethod;
-  /** Scheme, host and port. */
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -53,7 +52,6 @@ export type FailureCode =
   | 'ResponseTooLarge'
   | 'BodyIncomplete';
 
-/** In milliseconds and bytes. */
 interface ExchangeLimits extends ConnectionLimits {
   readonly bodyBytes: number;
 }
@@ -67,7 +65,6 @@ export const defaultLimits: ExchangeLimits = {
   headerBytes: 32 * 1024,
 };
 
-/** Limits the total size of several responses. */
 export interface ByteLimit {
   admit(bytes: number): boolean;
 }

@@ -3,7 +3,6 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { textAt } from './objects.js';
 
-/** The parts of Node's `process` that decide where the cache is. */
 export type CacheProcess = Pick<NodeJS.Process, 'platform' | 'getuid'> & {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
@@ -51,7 +50,5 @@ export function enableCompileCache(enable: unknown, process: CacheProcess): void
   if (folder === undefined) return;
   try {
     enable(folder);
-  } catch {
-    // Without a cache, each start takes a little longer.
-  }
+  } catch {}
 }

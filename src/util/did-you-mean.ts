@@ -25,7 +25,6 @@ const splitNumber = (text: string) => ({
   number: Number(/\d+$/.exec(text)?.[0] ?? Number.NaN),
 });
 
-/** Words count more than numbers. */
 function distance(text: string, value: string): number {
   const a = splitNumber(text);
   const b = splitNumber(value);

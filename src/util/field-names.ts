@@ -29,7 +29,6 @@ export function fieldUnit(schema: z.core.$ZodType, path: string): string | undef
   return field && textMeta(field, 'unit');
 }
 
-/** The schema of a field or an element. */
 export function schemaAt(schema: z.core.$ZodType, steps: readonly PropertyKey[]): z.core.$ZodType | undefined {
   let field: z.core.$ZodType | undefined = schema;
   for (const step of steps) field = field && stepInto(unwrapped(field), step);
@@ -46,7 +45,6 @@ function wrappedSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   return schema instanceof z.ZodPipe ? schema.out : undefined;
 }
 
-/** The schema within optional fields and conversions. */
 export function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
   const inner = wrappedSchema(schema);
   return inner === undefined ? schema : unwrapped(inner);

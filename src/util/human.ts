@@ -15,7 +15,6 @@ export function humanDuration(seconds: number): string {
   return hours < 14 * 24 ? `${Math.floor(hours / 24)} days ${hours % 24} h` : `${Math.floor(hours / 24)} days`;
 }
 
-/** `2 entries`. */
 export const countText = (count: number, noun: string) =>
   `${count} ${count === 1 ? noun : `${noun.replace(/([b-df-hj-np-tv-z])y$/, '$1ie')}s`}`;
 

@@ -45,7 +45,6 @@ export type LogEvent =
 /** Facts may come from outside: quote them where they are shown. */
 interface LogFields {
   readonly message?: SafeText;
-  /** `time` is the time of the log entry. */
   readonly time?: never;
   readonly [name: string]: unknown;
 }
@@ -53,7 +52,6 @@ interface LogFields {
 /** Never pass secrets or arguments, except targets of changes and, at `debug`, path and query. */
 export type Log = (level: LogLevel, event: LogEvent, fields?: LogFields) => void;
 
-/** Names of callers can have any length. */
 const maximumText = 16_384;
 
 /** Escapes invisible characters, so that they cannot mislead people at a terminal. */
@@ -81,7 +79,6 @@ export function crashFacts(error: unknown): { readonly error: string; readonly s
   return { error: errorName(error), stack: stack.split('\n').filter((line) => line.startsWith('    at ')) };
 }
 
-/** An error whose message can be shown to people. */
 export class ShownError extends Error {
   readonly shown: SafeText;
   constructor(shown: SafeText) {

@@ -1,4 +1,3 @@
-/** True for an object that is neither null nor an array. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -6,7 +5,6 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 export const parseJson = (text: string): unknown =>
   attempt((): unknown => JSON.parse(text.replace(/^\uFEFF/, '')), undefined);
 
-/** Returns `otherwise` if `work` throws an error. */
 export function attempt<Result, Otherwise>(work: () => Result, otherwise: Otherwise): Result | Otherwise {
   try {
     return work();
@@ -95,7 +93,6 @@ export function withoutUndefined<Fields extends object>(fields: Fields): Fields 
   return copy;
 }
 
-/** Groups values by a text, in the order of their first values. */
 export function groupedBy<Value>(values: Iterable<Value>, keyOf: (value: Value) => string): Map<string, Value[]> {
   const groups = new Map<string, Value[]>();
   for (const value of values) {
@@ -115,7 +112,6 @@ export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown
   else yield [path, value];
 }
 
-/** Calls `make` once. */
 export function lazy<Value extends object>(make: () => Value): () => Value {
   let value: Value | undefined;
   return () => {
@@ -144,14 +140,12 @@ export function countValues(text: string, most = Number.POSITIVE_INFINITY): numb
   return count;
 }
 
-/** Counts a character, at most until there are more than `most`. */
 export function countCharacter(character: string, text: string, most: number): number {
   let count = 0;
   for (let at = text.indexOf(character); at >= 0 && count <= most; at = text.indexOf(character, at + 1)) count += 1;
   return count;
 }
 
-/** Converts the values of an object. */
 export const mapValues = (
   object: Readonly<Record<string, unknown>>,
   convert: (value: unknown) => unknown,

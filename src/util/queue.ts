@@ -38,7 +38,6 @@ export function createQueue(places: number) {
       else await waitInQueue(waitMs);
       return leave;
     },
-    /** Enters before all other work that waits. */
     async enterFirst(): Promise<() => void> {
       if (taken < places) taken += 1;
       else await new Promise<void>((resolve) => waiting.unshift(resolve));

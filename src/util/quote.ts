@@ -50,7 +50,6 @@ function escapeUnits(character: string): string {
 
 export const hiddenInAnswer = '(hidden, because it may be a secret)';
 
-/** For a secret in the journal. */
 export const shownOnce = '(shown once, and not kept)';
 
 export const removedFromAnswer = '[removed: it held a secret]';
@@ -64,7 +63,6 @@ const hiddenSecret = /^hidden secret(?: \(SHA-256 [0-9a-f]{8}\))?$/;
 const namedSecret = /^the secret ".*" of this server$/;
 /** Such as `69 bytes`. */
 const count = /^\(?\d+ (?:bytes?|characters?)\)?$/;
-/** A text that `quote` has cut. */
 const cutText = /…"? \((?:cut, )?\d+ characters\)$/;
 
 export const isPlaceholder = (text: string): boolean =>

@@ -51,7 +51,6 @@ export type Part =
   | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
   | { readonly kind: 'argument'; readonly path: string }
   | { readonly kind: 'exact'; readonly value: string }
-  /** In milliseconds since 1970. */
   | { readonly kind: 'time'; readonly time: number }
   | { readonly kind: 'detail'; readonly parts: readonly Part[] }
   | { readonly kind: 'readers'; readonly readers: Readonly<Record<Reader, readonly Part[]>> };
@@ -104,7 +103,6 @@ function renderPart(part: Part): string {
 
 /** Cuts between escaped characters, so that no escape sequence is split. */
 function shortQuotation(value: string, longest: number): string {
-  // A value may have megabytes.
   const characters = [...value.slice(0, 2 * longest + 2)].map(escapeQuoted);
   const escaped = characters.join('');
   if (escaped.length <= longest) return `"${escaped}"`;
@@ -153,7 +151,6 @@ export const exact = (value: string): SafeText => new SafeText([{ kind: 'exact',
 /** Takes words of a definition or a schema, which no call and no answer can change. */
 export const defined = (text: string): SafeText => ownWords(escapeInvisible(text));
 
-/** A value of JSON from outside: texts are quoted. */
 export const shownValue = (value: unknown, limit: number): SafeText =>
   typeof value === 'string' ? quoted(value, limit) : exact(JSON.stringify(value));
 
@@ -269,7 +266,6 @@ interface Shortened {
 export const inFull = ({ omitted }: Shortened): SafeText[] =>
   omitted.length === 0 ? [] : [shortNames(say`In full: ${join(omitted, ', ')}.`, Number.MAX_SAFE_INTEGER)];
 
-/** One character and an ellipsis. */
 const shortestName = 2;
 
 export const withoutDetails = (text: SafeText): SafeText => withDetails(text, 0);
@@ -427,7 +423,6 @@ export function linesOf(text: SafeText): SafeText[] {
   return lines.map((parts) => new SafeText(parts));
 }
 
-/** Numbers are times, which the view writes. */
 export function piecesOf(text: SafeText): readonly (string | number)[] {
   const pieces: (string | number)[] = [];
   for (const piece of text.flat.flatMap(piecesOfPart)) {
@@ -445,7 +440,6 @@ function piecesOfPart(part: Part): readonly (string | number)[] {
   return [renderPart(part)];
 }
 
-/** JSON can hold the result. */
 export function withStoredTexts(value: unknown): unknown {
   if (isSafeText(value)) return { parts: value.parts };
   if (Array.isArray(value)) return value.map(withStoredTexts);
