@@ -43,13 +43,6 @@ async function send(method: 'GET' | 'PUT', { body, headers, bucket }: Sent) {
   return { status: response.status, code: /<Code>(.*?)</.exec(text)?.[1], ...(method === 'GET' && { text }) };
 }
 
-test('rules are taken, and kept with the bucket', async () => {
-  expect(await put(document(rule()))).toEqual({ status: 200, code: undefined });
-  expect(sandbox.storage.buckets.get('demo-bucket')?.lifecycle).toEqual([
-    { id: 'a', prefix: 'b/', status: 'Enabled', days: 3 },
-  ]);
-});
-
 test('a rule that aborts unfinished uploads is taken, and read back', async () => {
   const abort =
     '<AbortIncompleteMultipartUpload><DaysAfterInitiation>7</DaysAfterInitiation></AbortIncompleteMultipartUpload>';

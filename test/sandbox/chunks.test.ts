@@ -103,21 +103,6 @@ async function put({ form, chunks = payload, trailer, length = whole.length, alt
 const stored = () => [...sandbox.storage.objects.values()].map(({ etag }) => etag);
 const zeros = '0'.repeat(64);
 
-test.each<[string, Sent]>([
-  ['without a trailer', {}],
-  ['with a checksum behind them', { trailer: crc }],
-  ['as one chunk', { chunks: [whole] }],
-  ['with a line feed of its own behind the trailer', { trailer: crc, alter: (body) => body.replace(crc, `${crc}\n`) }],
-])('chunks %s become an object', async (_what, sent) => {
-  expect(await put(sent)).toBe('200');
-  expect(stored()).toEqual([createHash('md5').update(whole).digest('hex')]);
-});
-
-test('no chunk but the last becomes an empty object', async () => {
-  expect(await put({ chunks: [], length: 0 })).toBe('200');
-  expect(stored()).toEqual([createHash('md5').update('').digest('hex')]);
-});
-
 test.each<[string, string, Sent]>([
   ['a byte that was altered', 'SignatureDoesNotMatch', { alter: (body) => body.replace('second', 'Second') }],
   ['another signature', 'SignatureDoesNotMatch', { alter: (body) => body.replace(/=[0-9a-f]{64}/, `=${zeros}`) }],

@@ -41,22 +41,6 @@ const object = (key: string, more = '') => `<Object><Key>${key}</Key>${more}</Ob
 const deletion = (objects: string, more = '') =>
   `<?xml version="1.0" encoding="UTF-8"?>\n<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${objects}${more}</Delete>`;
 
-test('deletes the objects of one bucket and names them, those that never existed as well', async () => {
-  const answer = await send(deletion(object('a') + object('b/c') + object('missing') + object('a')));
-  expect(answer).toEqual({ status: 200, code: undefined, deleted: ['a', 'b/c', 'missing', 'a'] });
-  expect(left()).toEqual(there.slice(2));
-  expect(left('other')).toEqual(there);
-});
-
-test.each([
-  ['names', ' &amp; &lt;d&gt;&quot;&apos;\u{1f600}&#9;'],
-  ['decimals', '&#32;&#38; &#60;d>&#34;&#39;&#128512;&#x9;'],
-  ['hexadecimals', ' &#x26; &#x3C;d&#x3e;"\'&#x1F600;\t'],
-])('reads keys that are escaped with %s', async (_with, key) => {
-  expect((await send(deletion(object(key)))).status).toBe(200);
-  expect(left()).toEqual(['a', 'b/c', 'kept']);
-});
-
 describe('deletes nothing', () => {
   test.each<[string, string, number, string]>([
     ['without a key', deletion(''), 400, 'MalformedXML'],
