@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { JournalFault } from '../changes/sql.js';
 import type { Environment } from '../config/environment.js';
 import { type ConfigResult, loadConfig } from '../config/load-config.js';
@@ -7,8 +7,8 @@ import { variableName } from '../config/settings.js';
 import type { OwnOperations } from '../models/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { ShownError } from '../util/log.js';
-import { defined, exact, own, type SafeText, say, words } from '../util/safe-text.js';
+import { regularFile } from '../util/regular-file.js';
+import { defined, exact, own, type SafeText, say } from '../util/safe-text.js';
 import { type Command, type Commands, notOneOf, type Terminal, UsageError } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
@@ -109,12 +109,9 @@ async function run(name: string, command: Command, args: readonly string[], term
 /** A pipe that a shell opens for `<(…)`. Reading it ends when the program ends. */
 const fileOfShell = /^\/(?:dev|proc\/self)\/fd\/\d+$/;
 
-/** Refuses devices, and pipes except `<(…)`, because reading them might never end. @throws ShownError, or NodeJS.ErrnoException */
+/** @throws ShownError, or NodeJS.ErrnoException */
 function readSettingsFile(path: string): string {
-  const stats = statSync(path);
-  // Reading a folder fails with an error that says what is wrong.
-  const willEnd = stats.isFile() || stats.isDirectory() || fileOfShell.test(path);
-  if (!willEnd) throw new ShownError(words('it is not a regular file'));
+  if (!fileOfShell.test(path)) regularFile(path);
   return readFileSync(path, 'utf8');
 }
 

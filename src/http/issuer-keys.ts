@@ -28,8 +28,6 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
   let foundAt = Number.NEGATIVE_INFINITY;
   let attemptedAt = Number.NEGATIVE_INFINITY;
   let problem: IssuerProblem | undefined;
-  /** Names of keys that the last answer did not have. At most `mostWaiting` are added between two attempts. */
-  const unknownKeys = new Set<string>();
   const enterWaiting = createCounter(mostWaiting);
 
   // The clock may have been set back.
@@ -49,7 +47,6 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
       if (problem.message !== earlier?.message) log('error', 'issuer', { error: problem.message });
     }
     attemptedAt = now().getTime();
-    unknownKeys.clear();
   };
 
   const keySet = createRemoteJWKSet(new URL(issuer), {
@@ -79,14 +76,11 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
   /** Fetches again for an unknown key. @throws JWKSNoMatchingKey or IssuerProblem */
   const keyOf: JWTVerifyGetKey = async (header, token) => {
     await reloadIfDue();
-    const name = `${header.alg} ${header.kid}`;
     return keySet(header, token).catch(async (error) => {
-      const isKnownToLack = unknownKeys.has(name) && pauseLeft() > 0;
-      if (isKnownToLack || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       await reload();
       return keySet(header, token).catch((stillUnknown) => {
         // After a failed attempt, the issuer may have the key.
-        if (problem === undefined) unknownKeys.add(name);
         throw problem ?? stillUnknown;
       });
     });

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { isAccountScope } from '../calls/account.js';
 import { approveScope, type Principal, readScope, scopes as serverScopes, writeScope } from '../calls/policy.js';
-import { type Log, reasonOf } from '../util/log.js';
-import { namesOf, own, type SafeText, say } from '../util/safe-text.js';
+import { type Log, reasonOf, ShownError } from '../util/log.js';
+import { regularFile } from '../util/regular-file.js';
+import { namesOf, own, type SafeText, say, words } from '../util/safe-text.js';
 import type { Authenticate, Authentication } from './auth.js';
 
 /** This server knows only the SHA-256 of the token. */
@@ -64,13 +64,11 @@ function problemOf(
   return taken.digests.has(digestHex) ? say`has the token of an earlier line` : undefined;
 }
 
-/** @throws Error if the file is not regular or larger than 1 MiB */
+/** @throws ShownError if the file is not regular or larger than 1 MiB, or NodeJS.ErrnoException */
 export async function readTokensFile(path: string): Promise<string> {
-  // Otherwise, opening a named pipe would wait for a writer.
-  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const stats = await file.stat();
-  if (!stats.isFile() || stats.size > maximumBytes) throw new Error('not a regular file of at most 1 MiB');
-  return await file.readFile('utf8');
+  const { size = 0 } = regularFile(path) ?? {};
+  if (size > maximumBytes) throw new ShownError(words('it is larger than 1 MiB'));
+  return readFile(path, 'utf8');
 }
 
 interface TokensFileOptions {

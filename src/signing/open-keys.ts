@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../util/log.js';
+import { regularFile } from '../util/regular-file.js';
 import { say, words } from '../util/safe-text.js';
 import { filesOfProfiles, type Profile, type ProfileFacts, readProfile } from './aws-profile.js';
 import { type Platform, platformOrigin, program } from './key-origins.js';
@@ -153,7 +154,7 @@ const keyFileRemedy = words('Write the key, and nothing else, into the file.');
 const maximumBytes = 64 * 1024;
 
 async function readKeyFile(path: string): Promise<string> {
-  const { size } = await stat(path);
+  const { size = 0 } = regularFile(path) ?? {};
   if (size > maximumBytes) throw new KeysUnavailable(words('a file of keys is larger than 64 KiB'), keyFileRemedy);
   return (await readFile(path, 'utf8')).trim();
 }

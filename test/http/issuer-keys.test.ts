@@ -182,19 +182,6 @@ describe('strangers, whose tokens name keys that nobody has,', () => {
     return jwtVerify(token, keys.keyOf).catch((error) => (error instanceof IssuerProblem ? 'away' : error.code));
   };
 
-  test('are refused at once until the next fetch, if the last fetch did not find the key', async () => {
-    const keys = open();
-    await verify(keys, 'old');
-    expect(await verifyNamed(keys, 'none')).toBe('ERR_JWKS_NO_MATCHING_KEY');
-    const waitsBefore = waits.length;
-    for (let count = 0; count < 50; count += 1)
-      expect(await verifyNamed(keys, 'none')).toBe('ERR_JWKS_NO_MATCHING_KEY');
-    expect([waits.length, fetches()]).toEqual([waitsBefore, 2]);
-    pass(5000);
-    published.push('new');
-    expect(await verify(keys, 'new')).toBe('good');
-  });
-
   test('wait 32 at a time; the others are told to come again, and known keys do not wait', async () => {
     const waiting: (() => void)[] = [];
     onSleep = () => new Promise((resolve) => waiting.push(() => resolve(undefined)));
