@@ -88,10 +88,6 @@ describe('help', () => {
   });
 });
 
-test.each([[['--version']], [['-v']], [['-V']], [['doctor', '--version']]])('%j prints the version', async (args) => {
-  expect(await run(args)).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' });
-});
-
 test.each([
   [['doctr'], 'doctr is not a command; did you mean doctor? The commands are call, client-config,'],
   [['toString'], 'toString is not a command. The commands are call'],
@@ -152,10 +148,4 @@ test.each([
 ])('%j neither swallows an option nor shows a value', async (args, said) => {
   const { code, stderr } = await run(args);
   expect({ code, stderr: stderr.replace(/^cloudops-mcp( journal)?: /, '') }).toEqual({ code: 2, stderr: `${said}\n` });
-});
-
-test('a server that a setting keeps from starting says so', async () => {
-  const env = { CLOUDOPS_TIMEOUT_MS: 'soon' };
-  const { stderr } = await run([], env);
-  expect(stderr).toMatch(/^cloudops-mcp cannot start: CLOUDOPS_TIMEOUT_MS is "soon"/);
 });
