@@ -180,9 +180,7 @@ function problemsOfIssue(issue: Issue, operation: Arguments, argumentName: Argum
   const unknown = issue.keys.slice(0, limit).map((key) => {
     const name = clientName(key);
     const similar = didYouMean(lastStep(name), knownNames.map(lastStep));
-    // The argument may belong inside another one.
-    const paths = pathsOfArgument(schema, key).map((each) => each.replace(/^[^.[]+/, argumentName));
-    const suggestion = knownNames.find((known) => lastStep(known) === similar) ?? (paths.join(' or ') || undefined);
+    const suggestion = knownNames.find((known) => lastStep(known) === similar);
     return { shownName: own(isTopLevel ? name : `${path}.${name}`), suggestion };
   });
   // The known names are listed once.
@@ -230,17 +228,6 @@ function typeRule(issue: z.core.$ZodIssueInvalidType): string {
     array: 'must be a list',
   };
   return expected[issue.expected] ?? `must be of type ${issue.expected}`;
-}
-
-/** For example `adminCluster.nodePools[].nodeCount` for `nodeCount`. */
-function pathsOfArgument(schema: z.core.$ZodType, name: string, path = ''): string[] {
-  if (schema instanceof z.ZodOptional) return pathsOfArgument(schema.unwrap(), name, path);
-  if (schema instanceof z.ZodArray) return pathsOfArgument(schema.element, name, `${path}[]`);
-  if (!(schema instanceof z.ZodObject)) return [];
-  return Object.entries(schema.shape).flatMap(([key, field]) => {
-    const inner = path === '' ? key : `${path}.${key}`;
-    return [...(key === name ? [inner] : []), ...pathsOfArgument(field, name, inner)];
-  });
 }
 
 /** Also true for a value that contains a secret, or is inside a secret. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { argument, detail, join, own, say, words } from '../util/safe-text.js';
+import { detail, join, own, say, words } from '../util/safe-text.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
 import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './schema/enumerations.js';
@@ -130,17 +130,7 @@ export const restoreInstance = defineOperation({
       say`It is charged from the moment it is created.`,
       say`The backup and the server it was taken from stay as they are.`,
     ],
-    warnings: (input, region) => [
-      ...zoneWarnings(input.availabilityZone, region),
-      ...sentences(
-        input.networkConfig?.networkId !== undefined &&
-          input.networkConfig.privateAddress === undefined &&
-          say`${argument('networkConfig.networkId')} is given without a private address. The effect is not documented.`,
-        input.objectStorageConfig?.account !== undefined &&
-          input.objectStorageConfig.region === undefined &&
-          say`${argument('objectStorageConfig.account')} is given without a region. Which region applies is not documented.`,
-      ),
-    ],
+    warnings: (input, region) => zoneWarnings(input.availabilityZone, region),
     notChecked: ['that the backup exists', 'that the name is free'],
     identifies: ['instanceId'],
     named: ['instanceId', 'backupId', 'diskSize', 'instanceType', 'region', 'availabilityZone'],
