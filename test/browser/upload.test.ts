@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
-import { mebibyte, pageResult, partsOf, uploadResult, upTo } from './uploads.js';
+import { mebibyte, partsOf, uploadResult, upTo } from './uploads.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -156,32 +156,6 @@ test('in forced colours the progress bar shows what is usable and what is not', 
   expect(new Set(backgrounds).size).toBe(2);
   const pattern = view.locator('.unusable').evaluate((element) => getComputedStyle(element).backgroundImage);
   expect(await pattern).toContain('gradient');
-});
-
-test('the ETag of a part of a large upload is read when someone rests on it', async () => {
-  const parts = partsOf(upTo(10_000));
-  const calls: unknown[] = [];
-  let giveAnswer = () => {};
-  const mayAnswer = new Promise<void>((resolve) => {
-    giveAnswer = resolve;
-  });
-  const shown = await show({
-    async answer(name, given) {
-      calls.push([name, given]);
-      await mayAnswer;
-      return pageResult(parts.slice(9900));
-    },
-  });
-  await shown.sendCall(args, uploadResult(parts));
-  await shown.view.getByRole('slider', { name: 'Part' }).focus();
-  await shown.page.keyboard.press('End');
-  expect(await looked(shown)).not.toContain('ETag');
-  giveAnswer();
-  await shown.view.waitForFunction(() =>
-    document.querySelector('[role=slider]')?.getAttribute('aria-valuetext')?.includes('ETag'),
-  );
-  expect(await looked(shown)).toMatch(/^Part 10,000 .* ETag 0{28}2710$/);
-  expect(calls).toEqual([['list_parts', { ...args, view: 'parts', maxParts: 100, partNumberMarker: 9900 }]]);
 });
 
 test('Refresh reads the list again, marks what is new, and tells the model', async () => {

@@ -63,14 +63,3 @@ export function uploadResult(
     _meta: { [partsKey]: packParts(parts) },
   };
 }
-
-/** What `list_parts` answers in its view "parts". */
-export const pageResult = (parts: readonly UploadPart[]): CallToolResult => ({
-  content: [],
-  structuredContent: {
-    answer: {
-      view: 'parts',
-      parts: parts.map(({ uploadedAt, ...part }) => ({ ...part, lastModified: new Date(uploadedAt).toISOString() })),
-    },
-  },
-});

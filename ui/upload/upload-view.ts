@@ -4,8 +4,7 @@ import { type FormatTime, timeFormat } from '../shared/appearance.js';
 import { type Fields, fieldsOf, readText, textsOf } from '../shared/read-fields.js';
 import { startView } from '../shared/start-view.js';
 import { createAutoRefresh } from './auto-refresh.js';
-import { createPartDetails, partText, readPartsPage } from './part-details.js';
-import { isComplete, type PartState, partStates, readUpload, statesOf, type Upload } from './upload.js';
+import { isComplete, type PartState, partStates, partText, readUpload, statesOf, type Upload } from './upload.js';
 import { createUploadPage, stateNames } from './upload-page.js';
 
 const refreshMs = 10_000;
@@ -27,18 +26,12 @@ class UploadView {
     isNeeded: () => this.#page.isAutomatic() && this.#mayGrow(),
     run: () => void this.#refresh(),
   });
-  readonly #details = createPartDetails({
-    readPage: async (marker) => this.#host && readPartsPage(this.#host, this.#args, marker),
-    onRead: () => this.#describeParts(),
-  });
   #host: Host | undefined;
   #formatTime: FormatTime = timeFormat({ locale: undefined, timeZone: undefined });
   /** The arguments of the tool call for which the host shows the view. */
   #args: Fields = {};
   #upload: Upload | undefined;
   #states: readonly PartState[] = [];
-  /** The first and the last part number in the last cell that the user pointed at or selected. */
-  #described: readonly [number, number] = [1, 1];
   #isRefreshing = false;
 
   /** Shows the page, and connects it to the host. */
@@ -107,7 +100,6 @@ class UploadView {
     const upload = await readUpload(result, this.#args);
     this.#upload = upload;
     this.#states = statesOf(upload, newSince);
-    this.#details.forget();
     this.#page.show(upload, this.#states, this.#formatTime);
 
     // If the first call asked for a page of parts (`view: "parts"`), a refresh reads the other parts too.
@@ -127,9 +119,7 @@ class UploadView {
     return upload !== undefined && !isComplete(upload) && !upload.stopped;
   }
 
-  /** Describes the parts `first` to `last`. Without arguments, describes the same parts again, because their details have arrived. */
-  #describeParts(first = this.#described[0], last = this.#described[1]): void {
-    this.#described = [first, last];
+  #describeParts(first: number, last: number): void {
     const upload = this.#upload;
     if (upload === undefined) return;
     this.#page.describePart(first === last ? this.#textOfPart(first, upload) : textOfParts(first, last, this.#states));
@@ -137,9 +127,8 @@ class UploadView {
 
   #textOfPart(number: number, { parts = [] }: Upload): string {
     const state = this.#states[number - 1];
-    // The result of a large upload has no ETags, so the details of the part are requested.
-    const part = this.#details.of(number) ?? parts.find(({ partNumber }) => partNumber === number);
-    if (part !== undefined && part.etag === undefined) this.#details.request(number);
+    // The result of a large upload has no ETags.
+    const part = parts.find(({ partNumber }) => partNumber === number);
     return partText(number, state, part, this.#formatTime);
   }
 }

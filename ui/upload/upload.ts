@@ -165,3 +165,28 @@ export function progressText(upload: Upload, formatTime: FormatTime): string {
     return `No part since ${formatTime(lastUploadedAt)}: the upload has stood still for ${humanDuration(idleSeconds ?? 0)}.`;
   return pace === '' ? 'Parts are there.' : pace;
 }
+
+/** Describes a part, such as "Part 7 · 8 MiB · arrived …". `part` is undefined if it is not stored. */
+export function partText(
+  number: number,
+  state: PartState | undefined,
+  part: UploadPart | undefined,
+  formatTime: FormatTime,
+): string {
+  const name = `Part ${number.toLocaleString('en')}`;
+  if (part === undefined)
+    return `${name} is ${state === 'missing' ? 'missing: in flight, failed, or left out by the client' : 'still to come'}.`;
+
+  const { size, uploadedAt, etag } = part;
+  const warning = state === 'small' ? ': too small, because parts but the last need 5 MiB' : '';
+  const facts = [
+    state === 'new' ? `${name}, new` : name,
+    `${sizeText(size)}${warning}`,
+    Number.isNaN(uploadedAt) ? 'time not known' : `arrived ${formatTime(uploadedAt)}`,
+  ];
+  if (etag !== undefined) facts.push(`ETag ${etag}`);
+  return facts.join(' · ');
+}
+
+const sizeText = (size: number): string =>
+  size < 1024 ? humanBytes(size) : `${humanBytes(size)} (${size.toLocaleString('en')} bytes)`;
