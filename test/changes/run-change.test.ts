@@ -50,6 +50,7 @@ describe('an operation that gets no content in answer', () => {
   const operation = {
     ...rest,
     unknownDefaults: [],
+    costDrivers: [],
     answer: 'none',
     summarize: () => say`Done.`,
   } as unknown as Operation;

@@ -30,7 +30,7 @@ export function callOf(
   const base = restoreInstance as Operation;
   if (base.change === undefined) throw new Error('restore_instance is a change');
   const all = { ...base.change, warnings: () => [], notChecked: [], ...change };
-  const operation = { ...base, defaults: [], unknownDefaults: [], change: all, ...more };
+  const operation = { ...base, defaults: [], unknownDefaults: [], costDrivers: [], change: all, ...more };
   const request = encodeRequest('POST', requestOf(base, input), endpoint);
   const account = accountsWith({ readOnly: false, tools: undefined }).all[0];
   if (account === undefined) throw new Error('there is one account');
