@@ -160,7 +160,6 @@ test.each([
       'calls/advice.ts',
       'calls/endpoint.ts',
       'calls/failure.ts',
-      'calls/hints.ts',
       'calls/policy.ts',
       'calls/read-reply.ts',
       'calls/refusal.ts',
@@ -184,7 +183,6 @@ test.each([
       'models/service-catalog.ts',
       'signing/program-keys.ts',
       'tools/schema/meanings.ts',
-      'tools/schema/zones.ts',
     ],
   ],
   [
