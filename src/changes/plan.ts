@@ -268,6 +268,7 @@ export const shortQuestion = (plan: Plan, call: ResolvedChange, limits: Question
 const withAges = (text: SafeText, now: Date): SafeText =>
   withTimes(text, (time) => {
     const seconds = (now.getTime() - time) / 1000;
+    if (Math.abs(seconds) < 1) return words('now');
     return seconds < 0 ? say`${duration(-seconds)} from now` : say`${duration(seconds)} ago`;
   });
 

@@ -3,7 +3,7 @@ import { inputResponse, SdkError, SdkErrorCode, type ServerContext } from '@mode
 import * as z from 'zod';
 import type { Brought, Elicitor, FormResponse, Guide, Visit } from '../changes/change-context.js';
 import { longestReason } from '../changes/decline-reason.js';
-import { declineLabel, isTyped, typePrompt } from '../changes/typed-name.js';
+import { declineLabel, isTyped, typeLabel } from '../changes/typed-name.js';
 import { english, type Translator } from '../util/language.js';
 import { isObject, textAt, valueAt } from '../util/objects.js';
 import { type SafeText, words } from '../util/safe-text.js';
@@ -21,7 +21,7 @@ export function consentForm(
   if (nameToType !== undefined)
     return {
       type: 'object' as const,
-      properties: { name: { ...text, title: t(typePrompt(nameToType)).text } },
+      properties: { name: { ...text, title: t(typeLabel(nameToType)).text } },
       required: ['name'],
     };
   const acceptLabel = t(accept).text;

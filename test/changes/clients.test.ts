@@ -151,7 +151,7 @@ describe.each(eras)('%s', (_name, era) => {
         confirm: 'ask',
         answer: (_message, label) => {
           expect(deleted()).toBe(0);
-          expect(label).toBe(`To go ahead, type "${object}"`);
+          expect(label).toBe(`Type ${object}`);
           return { action: 'accept', content: { name: names.shift() ?? '' } };
         },
       });

@@ -109,7 +109,7 @@ test.each(['claude-code 2.1.330', 'codex-mcp-client 0.169.0'])(
   (name) => {
     expect(consentForm({ name }, words('Abort'), 'a.mov')).toEqual({
       type: 'object',
-      properties: { name: { type: 'string', title: 'To go ahead, type "a.mov"' } },
+      properties: { name: { type: 'string', title: 'Type a.mov' } },
       required: ['name'],
     });
     expect(consentForm({ name }, words('Create')).properties).not.toHaveProperty('name');
