@@ -365,4 +365,25 @@ describe('tokens of an OAuth issuer', () => {
     metadata = good;
     await own.close();
   });
+
+  test.each(['metadata', 'keys'])('%s without end are not read to their end', async (what) => {
+    const chunk = ' '.repeat(1024 * 1024);
+    let sent = 0;
+    const own = await startServer(({ url }, response) => {
+      if (what === 'keys' && url !== '/keys') {
+        response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/keys` }));
+        return;
+      }
+      const send = () => {
+        sent += 1;
+        if (sent > 200) response.end();
+        else response.write(chunk, () => setImmediate(send));
+      };
+      send();
+    });
+    const authenticate = authenticateBy(own.origin);
+    expect(await authenticate(await sign({ iss: own.origin }))).toMatchObject({ kind: 'unavailable' });
+    expect(sent).toBeLessThan(50);
+    await own.close();
+  });
 });
