@@ -5,7 +5,7 @@ import { type Follow, type Operation, readOfFollow } from '../tools/define-opera
 import { operations as builtIn } from '../tools/index.js';
 import { unknownName } from '../util/did-you-mean.js';
 import { fileFault } from '../util/log.js';
-import { isObject, parseJson, stepsOf } from '../util/objects.js';
+import { isObject, stepsOf, textAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import type { ToolRules } from './chosen-operation.js';
@@ -137,8 +137,7 @@ async function readOperationsFile(path: string) {
   const stats = await stat(path);
   if (!stats.isFile()) throw new UnusableFile('it is not a regular file');
   if (stats.size > largestFile) throw new UnusableFile(`it has more than ${largestFile / 1e6} MB`);
-  const json = parseJson(await readFile(path, 'utf8'));
-  if (json === undefined) throw new UnusableFile('it is not JSON');
+  const json = parsedJson(await readFile(path, 'utf8'));
   if (!isObject(json)) throw new UnusableFile('it must be an object with the path of a model');
   const { models, services, extend, ...onlyModel } = parsed(operationsFile, json);
   const isAboutOneModel = Object.keys(onlyModel).length > 0;
@@ -150,6 +149,15 @@ async function readOperationsFile(path: string) {
     services,
     extend,
   };
+}
+
+/** @throws UnusableFile with the place, if `JSON.parse` names it */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    throw new UnusableFile(`it is not JSON: ${quote(textAt(error, 'message') ?? '', 200)}`);
+  }
 }
 
 function addExtensions(extend: Extensions, path: string, { follows, files }: Loaded): string[] {

@@ -318,12 +318,18 @@ const secretNamesOf = (secrets: readonly NamedSecret[]): Pick<Operation, 'secret
   blobSecrets: secrets.flatMap(({ path, isBlob }) => (isBlob ? [path] : [])),
 });
 
-/** Returns a function, because making all examples at the start would double the time that loading takes. */
+/** Returns the example in the file, or a function, because making all examples at the start would double the time that loading takes. */
 function exampleFor(
-  { toolArguments, takes, operation }: ChosenOperation,
+  { toolArguments, takes, settings, operation }: ChosenOperation,
   schema: () => z.ZodObject,
   secretArguments: readonly string[],
 ): Operation['example'] {
+  if (settings.example !== undefined) {
+    const example = withListedNames(takes.fields, settings.example);
+    const [issue] = schema().safeParse(example).error?.issues ?? [];
+    if (issue === undefined) return example;
+    throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
+  }
   const isValid = (example: unknown) => schema().safeParse(example, withoutCompiling).success;
   const secrets = takes.secrets.filter(({ path }) => secretArguments.includes(path));
   return () => {

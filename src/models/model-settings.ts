@@ -23,6 +23,7 @@ export const operationSettings = onlyFields(
     failures: z.union([limitedText(200), z.literal(false)], 'must be the path of a list, or false').optional(),
     follow: z.union([followSchema, z.literal(false)]).optional(),
     preflight: trueOrFalse.optional(),
+    example: z.record(z.string(), z.unknown()).optional(),
   },
   'must be an object with effect',
 );

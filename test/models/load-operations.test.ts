@@ -187,7 +187,7 @@ describe('a file', () => {
   });
 
   test.each<[what: string, text: string, problem: string]>([
-    ['no.operations.json', '{"model": ', 'it is not JSON.'],
+    ['no.operations.json', '{"model": ', 'it is not JSON: "Unexpected end of JSON input".'],
     [
       'two.operations.json',
       '{"models": [], "api": "things"}',
