@@ -3,7 +3,7 @@ import { Refusal } from '../calls/refusal.js';
 import type { ChangeTexts, Operation } from '../tools/define-operation.js';
 import { textsAt, valueAt } from '../util/objects.js';
 import { escapeInvisible, quote } from '../util/quote.js';
-import { own, type SafeText, say, words } from '../util/safe-text.js';
+import { exact, type SafeText, say, words } from '../util/safe-text.js';
 import { modesWithPerson } from './required-consent.js';
 
 /** A person types only the end of longer names (characters). */
@@ -56,7 +56,7 @@ const shortened = (name: string): string =>
 export const typePrompt = (typedName: string): SafeText => say`To go ahead, type ${typedName}`;
 
 /** The same as the label of a field, which Claude Code cuts after 45 characters, and puts in quotation marks if it has any itself. */
-export const typeLabel = (typedName: string): SafeText => say`Type ${own(typedName)}`;
+export const typeLabel = (typedName: string): SafeText => say`Type ${exact(typedName)}`;
 
 export const declineLabel = words('Do nothing');
 

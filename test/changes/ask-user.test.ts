@@ -4,7 +4,7 @@ import { writeScope } from '../../src/calls/policy.js';
 import type { Brought, Elicitor, FormResponse } from '../../src/changes/change-context.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { defined } from '../../src/util/safe-text.js';
-import { accepted, changer, failed, successOf } from '../support/changer.js';
+import { accepted, alice, changer, failed, successOf } from '../support/changer.js';
 
 /** A question to the user: who is asked, what counts as an answer, and what follows from it. */
 
@@ -129,6 +129,13 @@ describe('a question that a second call answers', () => {
     if (brought.kind === 'nothing') throw new Error('there is an answer');
     const refused = await call({}, { brought: { ...brought, proof: change(brought.proof) } });
     expect(refused).toMatchObject({ failure: { code: 'UnknownChange' } });
+    expect(requests).toEqual([]);
+  });
+
+  test('is nothing to another caller', async () => {
+    const { call, outcome, requests } = await later();
+    const context = { brought: bringing(outcome, 'agreed'), principal: { ...alice, name: 'bob' } };
+    expect(await call({}, context)).toMatchObject({ failure: { code: 'UnknownChange' } });
     expect(requests).toEqual([]);
   });
 });

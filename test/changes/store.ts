@@ -178,6 +178,14 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       expect(begun.map(({ kind }) => kind).sort()).toEqual(['begun', 'notApproved']);
     });
 
+    test.each(['waiting', 'declined', 'withdrawn'])('is needed to begin: not a change that is %s', async (state) => {
+      const id = await add();
+      if (state === 'declined') await store.decide(id, no);
+      if (state === 'withdrawn') await store.decide(id, { kind: 'withdrawn', way: 'withdrawn' });
+      expect(await store.begin(id, { ifUnknown: {} })).toEqual({ kind: 'notApproved' });
+      expect(await stateOf(id)).toBe(state);
+    });
+
     test('is too late for an expired plan, which is erased an hour later', async () => {
       const id = await add();
       time += lifetimeMs;
@@ -228,6 +236,15 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
       time += 1;
       const asked = await add({ ...asking, caller: 'alice' });
       expect(ids(await store.waiting({ caller: 'alice' }))).toEqual([...all.slice(3), asked]);
+    });
+
+    test('of many processes at once keep the limit', async () => {
+      const stores = Array.from({ length: 4 }, () => open());
+      const added = await Promise.all(
+        stores.flatMap((each) => Array.from({ length: 8 }, () => each.add(newChange(asking), { lifetimeMs }))),
+      );
+      expect(added.filter(({ kind }) => kind === 'added')).toHaveLength(20);
+      expect((await store.waiting({})).length).toBe(20);
     });
 
     test('are listed oldest first, for a caller or a client', async () => {

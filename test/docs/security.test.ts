@@ -11,7 +11,6 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'A client agrees by itself, with nobody there': [
     ['test/changes/clients.test.ts', 'an agreement that comes after %i ms'],
-    ['test/changes/ask-user.test.ts', 'that nobody can have read is told with its time: %s'],
   ],
   'A person is asked until they give in': [
     [

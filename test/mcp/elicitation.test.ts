@@ -162,7 +162,7 @@ describe.each(eras)('with a client of %s', (_name, era) => {
   test('a question about a deletion has only the field for the name', async () => {
     const { run, questions } = await connect({ era, elicitation: {}, nameToType: 'delete 3' });
     await run();
-    const name = { type: 'string', title: 'Type "delete 3"' };
+    const name = { type: 'string', title: 'Type delete 3' };
     expect(questions).toMatchObject([{ requestedSchema: { properties: { name }, required: ['name'] } }]);
     expect(Object.keys(Object(questions[0]).requestedSchema.properties)).toEqual(['name']);
   });
