@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { Risk } from '../calls/outcome.js';
 import type { Change, State } from '../changes/change.js';
+import { riskNames } from '../mcp/views/contract/change-data.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import { sentenceCase } from '../util/human.js';
 import type { Translator } from '../util/language.js';
@@ -191,9 +192,9 @@ function filterForm(all: readonly ListedChange[], filter: ListFilter, { translat
   if (fields.length === 0) return false;
   const selects = fields.map(({ name, values }) => {
     const options = ['', ...values].map((value) => {
-      const [, mark] = Object.entries(riskMarks).find(([risk]) => name === 'risk' && risk === value)?.[1] ?? [];
-      const text = value === '' ? words('All') : (mark ?? shortNames(own(value)));
-      return html`<option value="${value}" ${value === filter[name] && 'selected'}>${t(text)}</option>`;
+      const risk = riskNames.find((each) => name === 'risk' && each === value);
+      const text = risk === undefined ? shortNames(own(value)) : words(risk);
+      return html`<option value="${value}" ${value === filter[name] && 'selected'}>${t(value === '' ? words('All') : text)}</option>`;
     });
     return html`<div><label for="${name}">${t(filters[name])}</label><select id="${name}" name="${name}">${options}</select></div>`;
   });
