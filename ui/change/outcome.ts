@@ -48,8 +48,10 @@ export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HT
   if (next !== undefined) paragraphs.push(paragraph(next, { class: 'next' }));
   paragraphs.push(...details.map((line) => paragraph(line)));
   // Otherwise, the decision has the time.
-  if (sentAt !== undefined && earlier === undefined)
-    paragraphs.push(paragraph([t('Sent:'), ' ', timeOf(sentAt) ?? sentAt], { class: 'quiet' }));
+  if (sentAt !== undefined && earlier === undefined) {
+    const [before = '', after = ''] = t('Sent {0}.', '{0}').split('{0}');
+    paragraphs.push(paragraph([before, timeOf(sentAt) ?? sentAt, after], { class: 'quiet' }));
+  }
   return panel(kind, icons[kind], outcomeTitles[kind], ...paragraphs, ...references(outcome));
 }
 
