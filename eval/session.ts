@@ -154,7 +154,7 @@ async function connect(
       await delay(readMs);
       const { properties } = form.parse(params).requestedSchema;
       if ('name' in properties) {
-        const [, name = ''] = /, type "(.*)"$/.exec(properties.name.title) ?? [];
+        const [, name = ''] = /^Type (.*)$/.exec(properties.name.title) ?? [];
         return decision === 'decline' ? { action: 'decline' } : { action: 'accept', content: { name } };
       }
       const [accept, nothing] = properties.decision.enum;

@@ -656,7 +656,7 @@ test('strangers whose forms never end leave room for people', async () => {
   expect((await browserOf(served).signIn('carol')).status).toBe(303);
   expect(await kindOf(await browser.decide(id, 'accept'))).toBe('accepted');
   // The forms must not use up the connections of one proxy either.
-  await vi.waitFor(() => expect(sockets.length - ended).toBeLessThanOrEqual(64), 5000);
+  await expect.poll(() => sockets.length - ended).toBeLessThanOrEqual(64);
   for (const socket of sockets) socket.destroy();
 });
 
