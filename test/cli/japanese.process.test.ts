@@ -74,7 +74,7 @@ describe.each(eras)('a client of %s', (_name, era) => {
     const { form, result } = await ask('abort_multipart_upload', { bucket, object, uploadId });
     expect(form).toMatchObject({
       message: expect.stringContaining('この操作は取り消せません。'),
-      requestedSchema: { properties: { name: { title: `実行するには "${object}" と入力してください` } } },
+      requestedSchema: { properties: { name: { title: `入力：${object}` } } },
     });
     expect(result).not.toMatch(japanese);
   });

@@ -76,9 +76,12 @@ export async function openScreen(
   };
 }
 
-interface ScreenOptions {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+export interface TerminalSize {
   readonly columns?: number;
   readonly rows?: number;
+}
+
+interface ScreenOptions extends TerminalSize {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
 }

@@ -1,6 +1,6 @@
 import { type Agent, placeBlock } from './agents.js';
 import { type InstalledClient, installClient } from './client.js';
-import { openScreen, type Screen } from './screen.js';
+import { openScreen, type Screen, type TerminalSize } from './screen.js';
 import { type ScriptedCall, type ScriptedModel, startScriptedModel } from './scripted-model.js';
 
 /** An agent at work in a terminal of 80 columns, with a script for its model and a test for its user. */
@@ -17,7 +17,7 @@ export interface Session extends Screen {
 export async function startSession(
   agent: Agent,
   script: readonly ScriptedCall[],
-  { rows, ...placing }: NonNullable<Parameters<typeof placeBlock>[3]> & { readonly rows?: number } = {},
+  { size, ...placing }: NonNullable<Parameters<typeof placeBlock>[3]> & { readonly size?: TerminalSize } = {},
 ): Promise<Session> {
   const { inTerminal, env } = agent;
   const client = await installClient(agent.client);
@@ -27,7 +27,7 @@ export async function startSession(
   const screen = await openScreen([client.bin, ...inTerminal.args], {
     cwd: client.project,
     env: { ...client.env, ...env(model.origin) },
-    ...(rows !== undefined && { rows }),
+    ...size,
   });
   const session: Session = {
     ...screen,

@@ -2,16 +2,24 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { terminalPicture } from '../../scripts/terminal-picture.mjs';
+import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
+import { abortMultipartUploads } from '../../src/tools/abort-multipart-uploads.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
 import { startHttpProcess } from '../support/http-process.js';
+import { uploadArguments } from '../support/sandbox.js';
 import { agents } from './agents.js';
+import type { ScriptedCall } from './scripted-model.js';
 import { type Session, startSession } from './session.js';
 
-/** A terminal of 80 columns and 24 rows. With `PICTURES=docs/pictures`, the screens become the pictures of docs/CLIENTS.md. */
+/**
+ * What people see of a question without scrolling, in a small terminal and in a large one. With `PICTURES=docs/pictures`, some screens become the
+ * pictures of docs/CLIENTS.md.
+ */
 
-const rows = 24;
+const size = { columns: 80, rows: 24 };
 const restore = { tool: restoreInstance.name, args: { ...restoreInstance.example, instanceId: 'wiki' } };
 const agentOf = (client: string) => {
   const agent = agents.find((one) => one.client === client);
@@ -26,13 +34,13 @@ afterEach(async () => {
 
 async function keepPicture(session: Session, name: string, title: string) {
   const text = await session.colored();
-  const svg = terminalPicture({ frames: [{ text, ms: 1 }], columns: 80, rows, title });
+  const svg = terminalPicture({ frames: [{ text, ms: 1 }], ...size, title });
   expect(Buffer.byteLength(svg)).toBeLessThan(60_000);
   if (process.env.PICTURES !== undefined) writeFileSync(join(process.env.PICTURES, `${name}.svg`), svg);
 }
 
 test('Claude Code: change, risk, place and buttons of a question are visible', async () => {
-  const session = await startSession(agentOf('@anthropic-ai/claude-code'), [restore], { rows });
+  const session = await startSession(agentOf('@anthropic-ai/claude-code'), [restore], { size });
   closing.push(session.close);
   await session.go();
   const seen = (await session.shows(/more lines\)[\s\S]*Decision/)).join('\n');
@@ -42,7 +50,7 @@ test('Claude Code: change, risk, place and buttons of a question are visible', a
 });
 
 test('Codex: change, risk, place and both answers of a question are visible', async () => {
-  const session = await startSession(agentOf('@openai/codex'), [restore], { rows });
+  const session = await startSession(agentOf('@openai/codex'), [restore], { size });
   closing.push(session.close);
   await session.go();
   await session.shows(/Allow the cloudops MCP server to run tool "restore_instance"/);
@@ -51,6 +59,59 @@ test('Codex: change, risk, place and both answers of a question are visible', as
   expect(seen).toMatch(/Create DevOps server "wiki"[\s\S]*It costs money\.[\s\S]*The built-in sandbox/);
   expect(seen).toContain('Create server "wiki" (costs money)');
   await keepPicture(session, 'question-codex', 'Codex asks whether to create a DevOps server');
+});
+
+const questions: readonly [what: string, call: ScriptedCall, headline: RegExp, toDo: string][] = [
+  [
+    'alters',
+    { tool: upgradeKubeVersion.name, args: upgradeKubeVersion.example },
+    /Upgrade cluster "demo-user" to version "1\.34\.2-sandbox"\?/,
+    'Upgrade cluster "demo-user"',
+  ],
+  [
+    'deletes one',
+    { tool: abortMultipartUpload.name, args: abortMultipartUpload.example },
+    /Abort the upload "demo-upload-without-parts" of "video\/launch\.mov"\?/,
+    'Type video/launch.mov',
+  ],
+  [
+    'deletes one with a long name',
+    { tool: abortMultipartUpload.name, args: uploadArguments },
+    /Abort the upload "demo-upload-in-progress" of "backups\/2026\/database\.dump"\?/,
+    'Type backups/2026/database.dump',
+  ],
+  [
+    'deletes several',
+    { tool: abortMultipartUploads.name, args: { bucket: uploadArguments.bucket, includeActive: true } },
+    /Abort \d unfinished uploads in bucket "demo-bucket"/,
+    'Type abort ',
+  ],
+];
+
+describe.each([
+  ['Claude Code', '@anthropic-ai/claude-code', /Esc to cancel/],
+  ['Codex', '@openai/codex', /enter to submit/],
+] as const)('%s', (_name, client, hint) => {
+  describe.each([size, { columns: 120, rows: 40 }])('at %j', (terminal) => {
+    test.each(questions)(
+      'what a change that %s does, that it cannot be undone, and what to do is visible',
+      async (...question) => {
+        const [, call, headline, toDo] = question;
+        const session = await startSession(agentOf(client), [call], { size: terminal });
+        closing.push(session.close);
+        await session.go();
+        if (client === '@openai/codex') {
+          await session.shows(/Allow the cloudops MCP server to run tool/);
+          await session.press('Enter');
+        }
+        const seen = (await session.shows(hint)).join('\n');
+        expect(seen).toMatch(headline);
+        expect(seen).toContain('This cannot be undone.');
+        expect(seen).toContain('The built-in sandbox');
+        expect(seen).toContain(toDo);
+      },
+    );
+  });
 });
 
 test('Claude Code: a change that waits on the page is a task in the background', async () => {
@@ -70,7 +131,7 @@ test('Claude Code: a change that waits on the page is a task in the background',
   closing.push(server.stop);
   const headers = { Authorization: 'Bearer alice' };
   const config = JSON.stringify({ mcpServers: { cloudops: { type: 'http', url: server.url.href, headers } } });
-  const session = await startSession(agentOf('@anthropic-ai/claude-code'), [restore], { edit: () => config, rows });
+  const session = await startSession(agentOf('@anthropic-ai/claude-code'), [restore], { edit: () => config, size });
   closing.push(session.close);
   await session.go();
   await session.shows(/Done\.[\s\S]*(?:1 task|background|running)/i);
