@@ -392,7 +392,8 @@ function translatedPart(
     case 'message': {
       const values = part.values.map(inner);
       const english = part.words.reduce((text, next, index) => `${text}{${index - 1}}${next}`);
-      return filledTemplate(translationOf(table, english) ?? english, values);
+      const translation = translationOf(table, english);
+      return translation === undefined ? [{ ...part, values }] : filledTemplate(translation, values);
     }
     case 'detail':
       return [{ ...part, parts: inner(part.parts) }];
