@@ -77,7 +77,7 @@ const questions: readonly [what: string, call: ScriptedCall, headline: RegExp, t
   [
     'deletes one with a long name',
     { tool: abortMultipartUpload.name, args: uploadArguments },
-    /Abort the upload "demo-upload-in-progress" of "backups\/2026\/database\.dump"\?/,
+    /Abort the upload .*"backups\/2026\/database\.dump"\?/,
     'Type backups/2026/database.dump',
   ],
   [
