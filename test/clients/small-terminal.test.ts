@@ -89,9 +89,9 @@ const questions: readonly [what: string, call: ScriptedCall, headline: RegExp, t
 ];
 
 describe.each([
-  ['Claude Code', '@anthropic-ai/claude-code', /Esc to cancel/],
-  ['Codex', '@openai/codex', /enter to submit/],
-] as const)('%s', (_name, client, hint) => {
+  ['Claude Code', '@anthropic-ai/claude-code', /This cannot be undone\.[\s\S]*Esc to cancel/],
+  ['Codex', '@openai/codex', /This cannot be undone\.[\s\S]*enter to submit/],
+] as const)('%s', (_name, client, whole) => {
   describe.each([size, { columns: 120, rows: 40 }])('at %j', (terminal) => {
     test.each(questions)(
       'what a change that %s does, that it cannot be undone, and what to do is visible',
@@ -102,11 +102,10 @@ describe.each([
         await session.go();
         if (client === '@openai/codex') {
           await session.shows(/Allow the cloudops MCP server to run tool/);
-          await session.press('Enter');
+          await session.pressUntil('Enter', (seen) => /cannot be undone/.test(seen), 'the question');
         }
-        const seen = (await session.shows(hint)).join('\n');
+        const seen = (await session.shows(whole)).join('\n');
         expect(seen).toMatch(headline);
-        expect(seen).toContain('This cannot be undone.');
         expect(seen).toContain('The built-in sandbox');
         expect(seen).toContain(toDo);
       },
