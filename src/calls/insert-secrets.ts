@@ -53,8 +53,10 @@ async function readChecked(path: string): Promise<Buffer | 'too large' | undefin
   try {
     const stats = await file.stat();
     if (!stats.isFile()) return undefined;
-    // One read may return only a part of the file.
-    return stats.size > maximumBytes ? 'too large' : await file.readFile();
+    if (stats.size > maximumBytes) return 'too large';
+    // One read may return only a part of the file, which may have grown.
+    const content = await file.readFile();
+    return content.length > maximumBytes ? 'too large' : content;
   } finally {
     await file.close();
   }

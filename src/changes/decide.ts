@@ -4,7 +4,10 @@ import { waitForPerson } from '../calls/context.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { auditScope } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
+import { secretsIn } from '../calls/resolve-call.js';
+import { findOperation } from '../models/service-catalog.js';
 import { next } from '../tools/next.js';
+import { createRedactor } from '../transport/redact.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { own, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
@@ -22,7 +25,7 @@ import {
 } from './change-state.js';
 import { duplicateWindowMs } from './change-table.js';
 import { longestReason } from './decline-reason.js';
-import { resolveAgain } from './stored-call.js';
+import { resolveAgain, resolveStored } from './stored-call.js';
 import { isTyped } from './typed-name.js';
 
 /** This file has the verb with which every decision ends, and what else can be done with a change by its ID or its proof. */
@@ -39,6 +42,7 @@ export type DecisionResult =
   /** No decision was stored, and the change may still wait. */
   | Refusal;
 
+/** Decides on a change and, if it is approved, carries it out. */
 export async function decide(change: Change, decision: Decision, run: ChangeRun): Promise<DecisionResult> {
   const stored = await storeDecision(change, decision, run);
   if (stored.kind !== 'approved') return stored;
@@ -52,7 +56,7 @@ export async function storeDecision(
   run: ChangeRun,
 ): Promise<DecisionResult | { readonly kind: 'approved'; readonly change: Change }> {
   const { store, heldArguments, log } = run;
-  const decision = { ...given, reason: given.reason?.trim().slice(0, longestReason) || undefined };
+  const decision = { ...given, reason: await redactReason(given.reason, change, run) };
   const decided = await store.decide(change.id, decision);
   if (decided.kind === 'gone') return new Refusal('UnknownChange');
   if (decided.kind === 'late') return lateDecision(decided.change, decision);
@@ -72,6 +76,20 @@ const unwrittenNote = words(
   'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
 );
 
+/** Removes secrets from a reason for declining. Drops the reason if the secrets are not known. */
+async function redactReason(reason: string | undefined, change: Change, run: ChangeRun): Promise<string | undefined> {
+  const text = (reason ?? '').trim().slice(0, longestReason);
+  const operation = await findOperation(change.tool, run);
+  if (text === '' || operation === undefined) return undefined;
+  try {
+    const call = await resolveStored(operation, change, run);
+    const keys = await call.endpoint.keys.current().catch(() => undefined);
+    return createRedactor([...secretsIn(call), keys?.secretAccessKey, keys?.sessionToken]).clean(text);
+  } catch {
+    return operation.secrets === undefined ? text : undefined;
+  }
+}
+
 type CallResult = EndedOutcome | Refusal;
 
 /** Decides on a change for a call. Returns the outcome, or the decision that stands. */
@@ -81,6 +99,7 @@ export async function decideForCall(change: Change, decision: Decision, run: Cha
   return decided.kind === 'decided' ? decided.outcome : decided;
 }
 
+/** A click on a plan. */
 export interface Click {
   readonly decision: 'accept' | 'decline';
   readonly where: 'view' | 'page';

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import { writeScope } from '../../src/calls/policy.js';
 import type { Brought, Elicitor, FormResponse } from '../../src/changes/change-context.js';
+import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { defined } from '../../src/util/safe-text.js';
+import { testKeys } from '../support/caller.js';
 import { accepted, alice, changer, failed, successOf } from '../support/changer.js';
 
 /** A question to the user: who is asked, what counts as an answer, and what follows from it. */
@@ -18,16 +20,29 @@ const bringing = (outcome: CallOutcome, kind: FormResponse['kind'], more: Partia
 };
 
 describe('a question', () => {
+  const removed = '[removed: it held a secret]';
   test.each<readonly [string, string, string | undefined, string]>([
     ['a reason', 'too "large"', 'too "large"', 'the person gave this reason: "too \\"large\\""'],
     ['spaces', '  ', undefined, `the question was: ${headline}`],
     ['a long reason', 'x'.repeat(300), 'x'.repeat(200), `the person gave this reason: "${'x'.repeat(200)}"`],
+    ['the secret key', `see ${testKeys.secretAccessKey}`, removed, `the person gave this reason: "${removed}"`],
   ])('that declines with %s: agents read it quoted, and the journal keeps it', async (_what, reason, kept, told) => {
     const { call, personOf, journal } = changer({ confirm: 'ask' });
     const outcome = await call({}, { elicitor: personOf('declined', { reason }).elicitor });
     const problems = outcome.kind === 'failed' ? outcome.failure.problems.map(({ text }) => text) : [];
     expect(problems.at(-1)).toContain(told);
     expect((await journal()).map(({ decision }) => decision?.reason)).toEqual([kept]);
+  });
+
+  test('that declines with a secret of the call: nobody reads the secret', async () => {
+    const { callOf, personOf, journal } = changer({ confirm: 'ask' });
+    const serviceAccountKey = JSON.stringify({ private_key: 'MARKER-of-the-key' });
+    const given = { resourceGroupName: 'group', externalCloudConfig: { serviceAccountKey } };
+    const { elicitor } = personOf('declined', { reason: 'not with MARKER-of-the-key' });
+    const outcome = await callOf(provisionKubeResourceGroup, given, { elicitor });
+    expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'Declined' } });
+    expect(JSON.stringify([outcome, await journal()])).not.toContain('MARKER');
+    expect((await journal()).map(({ decision }) => decision?.reason)).toEqual([removed]);
   });
 
   test('that is answered within a second at a terminal was read there', async () => {
