@@ -20,6 +20,7 @@ interface AnnouncerOptions {
   readonly pause?: (milliseconds: number) => Promise<unknown>;
 }
 
+/** Between attempts (milliseconds). */
 const pausesMs = [1_000, 5_000, 30_000];
 const answerMs = 5_000;
 /** Rate limit, because a caller can make and withdraw any number of plans. */
@@ -85,6 +86,7 @@ async function post(
   return status >= 200 && status < 300 ? undefined : `HTTP status ${status}`;
 }
 
+/** In Slack's format, which other chat services accept too. */
 const bodyOf = ({ headline, decideAt }: Announcement): string =>
   JSON.stringify({ text: `${withoutMarkup(escapeInvisible(headline.text))} <${decideAt}|Decide>` });
 

@@ -56,6 +56,7 @@ export async function addChange(
   return { kind: 'added', change: added.change, proof: proof.token };
 }
 
+/** The result of asking the person behind a call. */
 export type Asked =
   | { readonly kind: 'decided'; readonly change: Change; readonly decision: Decision }
   | Question
@@ -63,6 +64,7 @@ export type Asked =
 
 const maximumTries = 5;
 
+/** Stores a planned change, and asks the client's user about it. */
 export async function askUser(planned: PlannedChange, run: ChangeRun): Promise<Asked | Refusal> {
   const { question, row } = planned;
   const { elicitor } = run;
@@ -126,7 +128,9 @@ export function readResponse(
 function decisionOf(change: Change, { kind, reason }: FormResponse, answeredAfterMs: number | undefined): Asked {
   if (kind === 'notAsked') return { kind: 'notAsked', change };
   const decided = (decision: Decision): Asked => ({ kind: 'decided', change, decision });
+  // Nobody responded.
   if (kind === 'interrupted') return decided({ kind: 'withdrawn', way: 'withdrawn' });
+  // A wrong name is no refusal.
   if (kind === 'wrongName') return decided({ kind: 'withdrawn', way: 'asked' });
   if (kind !== 'unanswered' && answeredAfterMs !== undefined && answeredAfterMs < shortestReadMs)
     return decided({ kind: 'withdrawn', way: 'program', answeredAfterMs });
@@ -150,6 +154,7 @@ export async function visitPage(
   const askedAt = run.now().getTime();
   const ask = () => unlessStopped(run.stop, (signal) => guide.send(message, address, signal));
   const visit = await waitForPerson(run, ask).catch((error: unknown): Visit => {
+    // A refusal is expected, so it is not logged.
     if (!(error instanceof Refusal)) run.log('error', 'unexpected', { tool: change.tool, error: errorName(error) });
     // The agent then gives the user the link.
     return 'cancelled';

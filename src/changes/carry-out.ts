@@ -250,6 +250,7 @@ async function endParts(
     const failure = notSent(change.tool, new Refusal('JournalUnavailable', [say`${shownReason(error)}`]));
     return writeEnding(change, concludeFailed({ ...failure, mayHaveHappened: isAgain }), run);
   }
+  // Each part listens several times.
   setMaxListeners(0, run.signal);
   const ends: PartEnd[] = [];
   const waiting = [...parts.entries()];
@@ -329,6 +330,7 @@ async function lookFor(part: Change, { operation: { many } }: ResolvedChange, ru
 
 const endings = ['done', 'gone', 'unverified', 'failed'] as const;
 
+/** Characters of an answer besides its list. */
 const roomForCounts = 500;
 
 /** Each part has its own. */

@@ -15,6 +15,7 @@ import type { Changes } from './store.js';
 /** `unanswered` stayed open for too long. `interrupted`: the client or this server ended the call. `notAsked`: the client could not ask. */
 export interface FormResponse {
   readonly kind: 'agreed' | 'wrongName' | 'declined' | 'cancelled' | 'unanswered' | 'interrupted' | 'notAsked';
+  /** As it was typed. */
   readonly reason?: string | undefined;
 }
 
@@ -34,6 +35,7 @@ export type Visit = 'opened' | 'declined' | 'cancelled';
 
 /** Asks the client's user to open an address (MCP's URL elicitation). */
 export interface Guide {
+  /** Resolves with `later` as `ask` does. */
   send(message: SafeText, address: string, cancel: AbortSignal): Promise<Visit | 'later'>;
 }
 
@@ -82,6 +84,7 @@ export function createQuestionQueue() {
   const queues = new Map<string | undefined, Queue>();
   return {
     callers: () => queues.size,
+    /** Returns a turn, which ends when it is disposed of. */
     async enter(caller: string | undefined): Promise<Disposable> {
       const queue = queues.get(caller) ?? createQueue(1);
       queues.set(caller, queue);
@@ -96,6 +99,7 @@ export function createQuestionQueue() {
   };
 }
 
+/** The services that all changes share. */
 export interface ChangeDependencies extends CallDependencies {
   readonly store: Changes;
   readonly questions: ReturnType<typeof createQuestionQueue>;

@@ -54,6 +54,7 @@ export function outcomeOfState(change: Change, run: Pick<ChangeRun, 'principal' 
   return withNotes(stateOf(change, run), sentences(decision?.way === 'page' && say`${decisionSentence(decision)}.`));
 }
 
+/** The outcome of a change, or who has to decide on it. */
 export function stateOf(change: Change, { page }: Pick<ChangeRun, 'page'>): EndedOutcome {
   const { state, ending, tool, id } = change;
   switch (state) {
@@ -71,6 +72,7 @@ export function stateOf(change: Change, { page }: Pick<ChangeRun, 'page'>): Ende
   }
 }
 
+/** The refusal that tells of a decision against a change. */
 export function refusalOf(
   { id, mode, question, options }: Pick<Change, 'id' | 'mode' | 'question' | 'options'>,
   { kind, way, reason, answeredAfterMs = 0, isDismissed = false, replacedBy }: Decision,

@@ -143,6 +143,7 @@ interface Columns {
   readonly budget: string;
 }
 
+/** A change when its plan is made. */
 export interface NewChange extends Columns, Part<'facts'>, Part<'details'> {}
 export type Subject = NonNullable<NewChange['subject']>;
 export type DecisionOptions = NewChange['options'];
@@ -164,6 +165,7 @@ export interface JournalEntry extends Columns, Part<'facts'> {
   readonly decidedAgoMs?: number | undefined;
 }
 
+/** A change as the store has it. */
 export interface Change extends JournalEntry, Part<'details'> {
   /** The parts that have ended, of a begun change of several things. */
   readonly partsEnded?: number;

@@ -243,6 +243,7 @@ function stepAfterFailedEntries(failed: FailedEntries): Next {
   return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: no others are known to have failed.`);
 }
 
+/** Adds notes, such as about other changes. */
 export const withNotes = (outcome: EndedOutcome, newNotes: readonly SafeText[]): EndedOutcome =>
   newNotes.length === 0 ? outcome : withFields(outcome, ({ notes = [] }) => ({ notes: [...notes, ...newNotes] }));
 

@@ -202,6 +202,7 @@ const isDeclined = ({ state, decision }: Change) => state === 'declined' && deci
 const isInterrupted = ({ state, decision, options }: Change) =>
   state === 'withdrawn' && decision?.way === 'withdrawn' && options.byForm;
 
+/** The outcome of a change, after its end. */
 export const getChange = async (change: Change, run: ChangeRun): Promise<CallResult> =>
   outcomeOfState(await awaitEnd(change, run), run);
 
@@ -279,6 +280,7 @@ export const makeProof = (id: string, secret: string) => ({ token: `${id}.${secr
 
 const hashOf = (secret: string) => createHash('sha256').update(secret).digest('hex');
 
+/** Finds the change that a proof names. */
 export async function findByProof(token: string, run: ChangeRun): Promise<Change | Refusal> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{22})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return new Refusal('ClickRefused');

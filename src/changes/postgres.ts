@@ -16,6 +16,7 @@ import {
 } from './sql.js';
 import { storePlace } from './store-place.js';
 
+/** Time limits in milliseconds. */
 const defaultLimits = {
   connectMs: 3_000,
   statementMs: 5_000,

@@ -63,6 +63,7 @@ export const mayConfirm = (mode: ConsentMode): boolean => isWayOf(mode, 'confirm
 
 export const isWayOf = (mode: ConsentMode, way: DecisionWay): boolean => rules[mode].ways.includes(way);
 
+/** The facts on which `decideConsent` decides. */
 export interface ConsentRequest {
   readonly mode: ConsentMode;
   readonly planOnly: boolean;
@@ -144,6 +145,7 @@ interface Decider {
 export const isOwnChange = ({ caller, personId }: Caller, person: Omit<Decider, 'mayApprove'>): boolean =>
   personId === undefined || person.personId === undefined ? caller === person.person : personId === person.personId;
 
+/** Returns the reason why a person may not decide on the page. */
 export function reasonAgainstDeciding(mode: ConsentMode, change: Caller, person: Decider): SafeText | undefined {
   const isOwn = isOwnChange(change, person);
   switch (rules[mode].decidedBy) {

@@ -182,6 +182,7 @@ const reconnect = next(
   say`This server does not know what the client can do: its session is missing, or was not made by this server. ${forReader({ agent: 'Have the user reconnect', person: 'Reconnect' })} the client to this server, then ${callAgain}.`,
 );
 
+/** Returns a refusal if the store cannot be read. */
 async function questionState(
   { question }: PlannedChange,
   run: ChangeRun,

@@ -51,6 +51,7 @@ export interface Transaction {
   /** Keeps other transactions from changing a selected row. */
   readonly forUpdate: '' | ' for update';
   all(sql: string, ...values: readonly Value[]): Promise<readonly unknown[]>;
+  /** Resolves with the number of changed rows. */
   run(sql: string, ...values: readonly Value[]): Promise<number>;
   /** Makes other transactions that lock the same key wait until this one ends. */
   lock(key: string): Promise<void>;
@@ -61,6 +62,7 @@ export interface Transaction {
 export type Work<Result> = (transaction: Transaction) => Promise<Result>;
 
 export interface Engine {
+  /** Without a password. */
   readonly name: string;
   /**
    * Runs work in a transaction that is durable when it resolves. If `write` fails before `beforeCommit`, nothing was written.

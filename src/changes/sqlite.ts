@@ -161,6 +161,7 @@ export function createSqlite(
     deleted.db.exec('pragma wal_checkpoint(full)');
   };
 
+  /** Runs work in a transaction that excludes all other writers. */
   const transact = async <Result>(
     { db }: Connection,
     work: () => Result | Promise<Result>,
@@ -173,6 +174,7 @@ export function createSqlite(
       await retrying(() => db.exec('commit'));
       return result;
     } catch (error) {
+      // There may be no transaction any more.
       attempt(() => db.exec('rollback'), undefined);
       throw error;
     }

@@ -3,6 +3,7 @@ import { exact, namesOf, type SafeText, say } from '../util/safe-text.js';
 interface StorePlace {
   /** For people, without user, password and options. */
   readonly name: string;
+  /** Undefined for a database. */
   readonly path: string | undefined;
   /** Does not quote the address, which may hold a password. */
   readonly problem: SafeText | undefined;

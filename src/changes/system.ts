@@ -28,6 +28,7 @@ export function thisProcess(): Process {
 /** Empty on systems other than Linux. */
 const bootId = (): string => attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), '');
 
+/** In ticks since the start of the system. */
 const startOf = (pid: number): string | undefined =>
   attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19], undefined);
 
@@ -63,7 +64,9 @@ export async function runningProcesses({ now, all }: Transaction, { id: self, sp
 }
 
 export interface SystemClock {
+  /** Identifies the time since the system started. */
   readonly boot: string | undefined;
+  /** Since the system started. */
   uptimeMs(): number;
   wallMs(): number;
 }

@@ -55,7 +55,7 @@ const shortened = (name: string): string =>
 /** The sentence that tells a person what to type. */
 export const typePrompt = (typedName: string): SafeText => say`To go ahead, type ${typedName}`;
 
-/** The same as the label of a field, which Claude Code cuts after 45 characters, and puts in quotation marks if it has any itself. */
+/** The label of a form's field. Claude Code cuts labels after 45 characters, and escapes quotation marks in them. */
 export const typeLabel = (typedName: string): SafeText => say`Type ${exact(typedName)}`;
 
 export const declineLabel = words('Do nothing');

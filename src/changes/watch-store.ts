@@ -77,6 +77,7 @@ export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log) {
 
 const pollMs = 100;
 
+/** Waits at most `graceMs` until the store has written all outcomes. */
 export async function awaitOutcomes({ unwritten }: Pick<Changes, 'unwritten'>, graceMs: number): Promise<void> {
   for (let waitedMs = 0; unwritten() > 0 && waitedMs < graceMs; waitedMs += pollMs) await delay(pollMs);
 }

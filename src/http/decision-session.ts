@@ -56,6 +56,7 @@ const schema = lazy(() =>
     personId: z.string().optional(),
     mayApprove: z.boolean(),
     scopes: z.array(z.string()).readonly(),
+    /** Milliseconds since 1970. */
     expiresAt: z.number(),
     /** Our pages send this random text with each change, as proof of their origin. */
     csrf: z.string(),

@@ -8,6 +8,7 @@ import { distinct, exact, join, quoted, type SafeText, say, words } from '../uti
 const networkMs = 5000;
 export const documentBytes = 1024 * 1024;
 
+/** Thrown if the issuer's metadata or keys are not available. */
 export class IssuerProblem extends ShownError {}
 
 /** Keeps unknown fields, because signing in needs more of the metadata. */

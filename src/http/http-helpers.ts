@@ -62,6 +62,7 @@ export async function* escapePieces(pieces: AsyncIterable<Uint8Array>): AsyncGen
   for await (const piece of pieces) yield escapeJson(decoder.write(Buffer.from(piece)));
 }
 
+/** Port 0 takes any free port. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -76,6 +77,7 @@ export async function listen(server: Server, { host, port }: Address): Promise<n
   return (server.address() as AddressInfo).port;
 }
 
+/** Cuts connections off after `graceMs`. */
 export async function close(server: Server, { graceMs }: { readonly graceMs: number }): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await new Promise((resolve) => server.close(resolve));

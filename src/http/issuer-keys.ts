@@ -9,6 +9,7 @@ import { createCounter } from './limits.js';
 const freshMs = 10 * 60_000;
 /** How long the last good keys are used if the issuer does not answer. */
 const lastGoodMs = 24 * 60 * 60_000;
+/** Between two attempts to fetch the keys. */
 const pauseMs = 5000;
 /** Without this limit, anybody could block the connections of a proxy in front of us. */
 const mostWaiting = 32;

@@ -34,6 +34,7 @@ export interface IssuerOptions {
   readonly log: Log;
 }
 
+/** Authenticates callers by JWTs of one issuer for one audience. */
 export function authenticateByIssuer({ issuer, audience, keys, now, log, ...claims }: IssuerOptions): Authenticate {
   const secondsUntilNextLog = createRateLimiter(loggedPerSecond, now, { burst: 1 });
   return async (token) => {

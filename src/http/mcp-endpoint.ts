@@ -24,6 +24,7 @@ export interface McpEndpointOptions {
   readonly authenticate?: Authenticate | undefined;
   readonly resource?: ProtectedResource | undefined;
   readonly limits: HttpLimits;
+  /** Requests per second of each caller. */
   readonly rate: number;
   readonly server: ServerDependencies;
   readonly stateKeys: SealingKeys;

@@ -190,6 +190,7 @@ function createRouter(
 ): Handler {
   const { hosts, resource, limits } = options;
   const abovePaths = publicPaths(options);
+  // A client can send any number of requests on one connection.
   const enter = createCounter(limits.requests);
 
   return async (request, response) => {

@@ -28,6 +28,7 @@ interface IssuerSignInOptions extends Pick<IssuerOptions, 'issuer' | 'audience' 
 }
 
 const networkSeconds = 5;
+/** Time that a person has to sign in at the issuer. */
 const signInMs = 10 * 60_000;
 
 /** Anybody can begin a sign-in. */

@@ -114,6 +114,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     return { text: newText, tokens, lastGood: tokens };
   };
 
+  /** Concurrent requests share one read. */
   const currentContents = async () => {
     const currentTime = now().getTime();
     // The clock may have been set back.

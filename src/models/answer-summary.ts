@@ -3,6 +3,7 @@ import { isObject, leavesOf, textAt, valueAt } from '../util/objects.js';
 import { hiddenInAnswer } from '../util/quote.js';
 import { defined, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
+/** Maximum number of names and of values, and length limit of each (characters). */
 const namesShown = 3;
 const scalarsShown = 5;
 const longestShown = 100;

@@ -92,6 +92,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation): 
   };
 }
 
+/** Length limit of the description of an operation that is no tool (characters). */
 const longestAbout = 300;
 
 function listingOf(

@@ -17,6 +17,7 @@ export interface KeySource {
 
 export interface TemporaryKeys {
   readonly credentials: Credentials;
+  /** Undefined if the keys do not expire. */
   readonly expiresAt: Date | undefined;
 }
 

@@ -68,6 +68,7 @@ export function openKeys(settings: KeySettings, dependencies: KeyDependencies): 
 }
 
 type Reading = Pick<RenewalOptions<TemporaryKeys>, 'paths' | 'initial' | 'read' | 'pauseMs'> & {
+  /** Undefined if the keys do not expire. */
   readonly expired?: KeysUnavailable;
 };
 

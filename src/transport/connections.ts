@@ -56,6 +56,7 @@ export interface ConnectionLimits {
   readonly connectMs: number;
   /** From the last byte of the request to the headers of the response. */
   readonly headersMs: number;
+  /** Between two pieces of the body. */
   readonly bodyMs: number;
   readonly headerBytes: number;
 }

@@ -52,6 +52,7 @@ export type FailureCode =
   | 'ResponseTooLarge'
   | 'BodyIncomplete';
 
+/** In milliseconds and bytes. */
 interface ExchangeLimits extends ConnectionLimits {
   readonly bodyBytes: number;
 }

@@ -32,11 +32,13 @@ export interface SignedClient extends Disposable {
   send(request: WireRequest): Promise<FinalReply>;
 }
 
+/** A failure before the first byte was sent. */
 export class NotSent extends Error {}
 
 export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
 
 export interface SignedClientOptions {
+  /** True if a request may be carried out twice. */
   readonly repeatable: boolean;
   /** Removed from answers, as the credentials are. */
   readonly secretArguments: readonly (string | undefined)[];
@@ -53,6 +55,7 @@ export interface SignedClientDependencies {
   readonly now: () => Date;
   /** Ends early, without an error, if the signal aborts. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** From 0 to below 1. */
   readonly random: () => number;
   readonly log: Log;
   readonly timeoutMs: number;
@@ -112,6 +115,7 @@ function createCallClient(
     return renewed !== undefined;
   };
 
+  /** In milliseconds. */
   const pauseAfter = (reply: AttemptReply, attemptsBefore: number): number | undefined => {
     if (attemptsBefore + 1 >= maximumAttempts || limit.signal.aborted) return undefined;
     const pauseMs = adoptServiceTime(reply) ? 0 : retryDelay(reply, repeatable, attemptsBefore, now(), random);

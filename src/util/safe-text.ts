@@ -51,6 +51,7 @@ export type Part =
   | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
   | { readonly kind: 'argument'; readonly path: string }
   | { readonly kind: 'exact'; readonly value: string }
+  /** In milliseconds since 1970. */
   | { readonly kind: 'time'; readonly time: number }
   | { readonly kind: 'detail'; readonly parts: readonly Part[] }
   | { readonly kind: 'readers'; readonly readers: Readonly<Record<Reader, readonly Part[]>> };
@@ -103,6 +104,7 @@ function renderPart(part: Part): string {
 
 /** Cuts between escaped characters, so that no escape sequence is split. */
 function shortQuotation(value: string, longest: number): string {
+  // A value may have megabytes.
   const characters = [...value.slice(0, 2 * longest + 2)].map(escapeQuoted);
   const escaped = characters.join('');
   if (escaped.length <= longest) return `"${escaped}"`;
@@ -424,6 +426,7 @@ export function linesOf(text: SafeText): SafeText[] {
   return lines.map((parts) => new SafeText(parts));
 }
 
+/** Numbers are times, which the view writes. */
 export function piecesOf(text: SafeText): readonly (string | number)[] {
   const pieces: (string | number)[] = [];
   for (const piece of text.flat.flatMap(piecesOfPart)) {

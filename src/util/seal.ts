@@ -9,6 +9,7 @@ export type KeyRing = readonly [SealingKey, ...SealingKey[]];
 export type SealingKeys = () => KeyRing;
 
 interface Seal {
+  /** Returns base64url. */
   seal(text: string): string;
   /** Undefined if the text was altered or is too long, or for another key or use. */
   open(sealed: string): string | undefined;
@@ -18,6 +19,7 @@ export interface SealUse {
   readonly purpose: string;
   /** Such as the caller's name, so that the text is useless to other callers. */
   readonly associatedData: string;
+  /** Characters of the sealed text. */
   readonly longest: number;
 }
 
