@@ -45,6 +45,16 @@ describe('a question', () => {
     expect((await journal()).map(({ decision }) => decision?.reason)).toEqual([removed]);
   });
 
+  test.each<FormResponse['kind']>(['agreed', 'declined', 'cancelled'])(
+    'that nobody can have read is told with its time: %s',
+    async (kind) => {
+      const { call, personOf, requests } = changer({ confirm: 'ask' });
+      const outcome = await call({}, { elicitor: personOf(kind, { afterMs: 999 }).elicitor });
+      expect(outcome).toMatchObject(failed('NobodyAsked', 'the client answered it after 999 ms', 'the question was: '));
+      expect(requests).toEqual([]);
+    },
+  );
+
   test('that is answered within a second at a terminal was read there', async () => {
     const { call, personOf } = changer({ confirm: 'ask' });
     const { elicitor } = personOf('agreed', { afterMs: 20 });

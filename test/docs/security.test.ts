@@ -11,6 +11,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'A client agrees by itself, with nobody there': [
     ['test/changes/clients.test.ts', 'an agreement that comes after %i ms'],
+    ['test/changes/ask-user.test.ts', 'that nobody can have read is told with its time: %s'],
   ],
   'A person is asked until they give in': [
     [
@@ -37,6 +38,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   'Strangers flood the sign-in': [
     ['test/http/decisions.test.ts', 'strangers whose forms never end leave room for people'],
     ['test/http/decisions.test.ts', 'guesses of a token are logged with their address, and do not flood the log'],
+    ['test/http/sign-in.test.ts', 'an issuer is not asked by each stranger who comes to sign in'],
     ['test/http/sign-in.test.ts', 'a sign-in cookie works once'],
     ['test/http/sign-in.test.ts', 'with an issuer that hangs, 32 requests wait for it'],
   ],
@@ -101,6 +103,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   'A huge or odd argument blocks the server': [
     ['test/calls/validate.test.ts', '90,000 of them are refused before anything is compared'],
     ['test/tools/bounds.test.ts', 'of %i characters is refused in few words'],
+    ['test/http/serve.test.ts', 'a message has 5,000 values at most'],
     ['test/http/attacks.process.test.ts', '%s take little memory, and health is told within 100 ms meanwhile'],
   ],
   'Text in an answer gives the agent orders': [
@@ -146,6 +149,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   'A stranger calls the HTTP server': [
     ['test/http/issuer.test.ts', 'one %s is refused'],
     ['test/http/identity-provider.test.ts', 'a token that was altered is refused'],
+    ['test/http/issuer.test.ts', 'strangers whose tokens name unknown keys do not lock out a caller'],
     ['test/http/issuer-keys.test.ts', 'wait 32 at a time; the others are told to come again'],
     ['test/http/issuer.test.ts', '%s without end are not read to their end'],
     ['test/http/tokens-file.test.ts', 'tokens that were taken out stop, new ones work, scopes change'],
@@ -157,6 +161,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
       'test/http/attacks.process.test.ts',
       'an attack is refused, the process lives, and its memory is back within 10 % afterwards',
     ],
+    ['test/http/limits.test.ts', 'one caller leaves room for others'],
     ['test/http/serve.test.ts', 'a caller whose bodies come slowly leaves room for those of others'],
     ['test/http/serve.test.ts', 'requests at the same time are limited in total'],
     ['test/changes/postgres.process.test.ts', 'readers of lists have two connections of their own'],

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Authenticate } from '../../src/http/auth.js';
 import { documentBytes } from '../../src/http/find-issuer.js';
 import { authenticateByIssuer, type IssuerOptions } from '../../src/http/issuer.js';
@@ -217,6 +217,37 @@ describe('tokens of an OAuth issuer', () => {
         reason: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
       });
     }
+    await own.close();
+  });
+
+  test('strangers whose tokens name unknown keys do not lock out a caller with the same address', async () => {
+    let wake = () => {};
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const authenticate = authenticateBy(issuer.origin, { sleep: () => woken });
+    const own = await serveInProcess({
+      resource: { url: audience, issuer: issuer.origin, scopePrefix: '' },
+      authenticate,
+    });
+    const good = await sign();
+    const first = await post(own.url, message('ping'), bearer(good));
+    expect([first.status, first.headers.get('connection')]).toEqual([200, 'keep-alive']);
+    expect((await post(own.url, message('ping'))).headers.get('connection')).toBe('close');
+    const statuses: number[] = [];
+    const strangers = Array.from({ length: 64 }, async (_, index) => {
+      const token = await sign({}, others.privateKey, { kid: `unknown ${index}` });
+      const response = await post(own.url, message('ping'), bearer(token));
+      if (response.status === 503) expect(response.headers.get('retry-after')).toBe('5');
+      expect(response.headers.get('connection')).toBe('close');
+      statuses.push(response.status);
+    });
+    // All but the 32 that wait for the keys have their answers.
+    await vi.waitFor(() => expect(statuses).toEqual(Array(32).fill(503)));
+    expect((await post(own.url, message('ping'), bearer(good))).status).toBe(200);
+    wake();
+    await Promise.all(strangers);
+    expect(statuses.slice(32)).toEqual(Array(32).fill(401));
     await own.close();
   });
 

@@ -4,6 +4,15 @@ import { createConcurrencyLimiter, createRateLimiter, defaultHttpLimits } from '
 
 const limiterOf = (limits: object) => createConcurrencyLimiter({ ...defaultHttpLimits, ...limits });
 
+test('one caller leaves room for others', async () => {
+  const limiter = limiterOf({ callsOfCaller: 2 });
+  const [first] = [limiter.count('alice'), limiter.count('alice')];
+  expect(() => limiter.count('alice')).toThrow(expect.objectContaining({ status: 503, reason: 'busy' }));
+  expect(limiter.count('bob')).toBeDefined();
+  first?.();
+  expect(limiter.count('alice')).toBeDefined();
+});
+
 describe('a call that waits for a person', () => {
   /** A person who has not answered yet. */
   const person = () => {

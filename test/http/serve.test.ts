@@ -141,6 +141,16 @@ describe('a request that is refused says why, and is counted by reason', () => {
     await server.close();
   });
 
+  test('a message has 5,000 values at most', async () => {
+    const server = await serveInProcess();
+    const statusOf = async (count: number) => {
+      const named = Object.fromEntries(Array.from({ length: count }, (_, index) => [index, 1]));
+      return (await post(server.url, JSON.stringify({ ...message('ping'), params: named }))).status;
+    };
+    expect([await statusOf(4_990), await statusOf(5_000)]).toEqual([200, 413]);
+    await server.close();
+  });
+
   test('a message that is no request is refused with its ID and a code, also after a byte order mark', async () => {
     const server = await serveInProcess();
     const body = '\uFEFF{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[]}';

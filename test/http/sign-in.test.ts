@@ -187,6 +187,14 @@ test('tokens and the page share one discovery of the issuer', async () => {
   ]);
 });
 
+test('an issuer is not asked by each stranger who comes to sign in', async () => {
+  const issuer = await startOddIssuer();
+  const { served } = await startAt(issuer.origin);
+  const visits = Array.from({ length: 20 }, () => browserOf(served).get('/decisions/start'));
+  for (const { status } of await Promise.all(visits)) expect(status).toBe(303);
+  expect(issuer.requests.filter(({ url }) => url === '/.well-known/openid-configuration')).toHaveLength(1);
+});
+
 test('a sign-in cookie works once, however often and fast it is sent', async () => {
   const issuer = await startOddIssuer();
   const { served } = await startAt(issuer.origin);
