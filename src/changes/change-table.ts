@@ -79,7 +79,7 @@ export function keyOf(text: string | undefined): string {
 
 export const marksOf = (values: readonly unknown[]): string => `(${values.map(() => '?').join(', ')})`;
 
-/** The row of a change that waits for `lifetimeMs`. */
+/** Makes the row of a waiting change, whose plan expires after `lifetimeMs`. */
 function newRow(
   change: NewChange,
   { now, wall, keys }: Pick<Rows, 'now' | 'wall' | 'keys'>,

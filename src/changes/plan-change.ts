@@ -324,7 +324,7 @@ function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, '
   return join(texts, ', ');
 }
 
-/** Returns a sentence about the budget for the plan, or a refusal if no change is left; never with `planOnly`. */
+/** Returns the plan's sentence about the budget, or a refusal if no change is left. `planOnly` is never refused. */
 async function checkBudget(
   { budget: { key, limit }, operation, control: { planOnly }, parts }: ResolvedChange,
   run: ChangeRun,

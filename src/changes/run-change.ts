@@ -248,7 +248,7 @@ interface OpenPlan extends PlannedChange {
   readonly pageUrl: string | undefined;
 }
 
-/** Stores the change that waits. Returns a refusal if there is no way to agree; never with `planOnly`. */
+/** Stores the waiting change, and returns its plan, or a refusal if nobody can agree. `planOnly` is never refused. */
 async function answerWithPlan(
   options: DecisionOptions,
   planned: PlannedChange,

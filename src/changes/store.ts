@@ -78,7 +78,7 @@ function createPersistence() {
       } catch (error) {
         if (isLast) throw error;
         if (await succeeds(error)) return;
-        // The signal ends the pause, and the last attempt follows.
+        // When `signal` aborts, the pause ends, and a last attempt follows.
         await delay(pause, undefined, { signal }).catch(() => undefined);
       }
     }
