@@ -12,14 +12,6 @@ interface Webhook {
   readonly key: string | undefined;
 }
 
-interface AnnouncerOptions {
-  readonly webhook: Webhook | undefined;
-  readonly openClient: () => Promise<HttpClient>;
-  readonly now: () => Date;
-  readonly log: Log;
-  readonly pause?: (milliseconds: number) => Promise<unknown>;
-}
-
 /** Between attempts (milliseconds). */
 const pausesMs = [1_000, 5_000, 30_000];
 const answerMs = 5_000;
@@ -28,13 +20,26 @@ const mostOfCaller = 20;
 const spanMs = 10 * 60_000;
 
 /** Announces waiting plans in the log and by a webhook. Calls do not wait for announcements. */
-export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
+export function createAnnouncer({
+  webhook,
+  openClient,
+  now,
+  log,
+  pause = (milliseconds) => delay(milliseconds, undefined, { ref: false }),
+}: {
+  readonly webhook: Webhook | undefined;
+  readonly openClient: () => Promise<HttpClient>;
+  readonly now: () => Date;
+  readonly log: Log;
+  readonly pause?: (milliseconds: number) => Promise<unknown>;
+}) {
   const openClientOnce = lazy(openClient);
   let recent: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
 
   /** Never rejects. */
-  const sendMessage = async (target: Webhook, announcement: Announcement): Promise<void> => {
-    const body = bodyOf(announcement);
+  const sendMessage = async (target: Webhook, { headline, decideAt }: Announcement): Promise<void> => {
+    // In Slack's format, which other chat services accept too.
+    const body = JSON.stringify({ text: `${withoutMarkup(escapeInvisible(headline.text))} <${decideAt}|Decide>` });
     for (const pauseMs of [...pausesMs, undefined]) {
       const problem = await post(openClientOnce, target, body, now()).catch(reasonOf);
       if (problem === undefined) return;
@@ -60,8 +65,6 @@ export function createAnnouncer({ webhook, openClient, now, log, pause = quietDe
   };
 }
 
-const quietDelay = (milliseconds: number) => delay(milliseconds, undefined, { ref: false });
-
 /** Resolves with the problem, if the message was not taken. */
 async function post(
   openClient: () => Promise<HttpClient>,
@@ -85,10 +88,6 @@ async function post(
   const { status } = response;
   return status >= 200 && status < 300 ? undefined : `HTTP status ${status}`;
 }
-
-/** In Slack's format, which other chat services accept too. */
-const bodyOf = ({ headline, decideAt }: Announcement): string =>
-  JSON.stringify({ text: `${withoutMarkup(escapeInvisible(headline.text))} <${decideAt}|Decide>` });
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 /** Slack has no escape for these. */

@@ -139,8 +139,6 @@ function decisionOf(change: Change, { kind, reason }: FormResponse, answeredAfte
   return decided({ kind: 'declined', way: 'asked', answeredAfterMs, reason, ...(isDismissed && { isDismissed }) });
 }
 
-const aboutPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
-
 /** Sends the user to the page with a plan, and waits for the decision there. Returns `answer` if there is none. */
 export async function visitPage(
   { change, proof }: AddedChange,
@@ -150,7 +148,7 @@ export async function visitPage(
   guide: Guide,
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
-  const message = join([question, aboutPage], '\n');
+  const message = join([question, say`You decide on a page, where you sign in. Opening it decides nothing.`], '\n');
   const askedAt = run.now().getTime();
   const ask = () => unlessStopped(run.stop, (signal) => guide.send(message, address, signal));
   const visit = await waitForPerson(run, ask).catch((error: unknown): Visit => {

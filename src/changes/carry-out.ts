@@ -16,7 +16,7 @@ import { digestOf } from '../util/digest.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { type Begun, type Change, type Ending, type NewChange, noOptions } from './change.js';
+import { type Begun, type Change, type Ending, noOptions } from './change.js';
 import type { ChangeRun } from './change-context.js';
 import { stateOf } from './change-state.js';
 import { partId } from './change-table.js';
@@ -48,15 +48,12 @@ const waitMs = 25_000;
 export async function carryOut(change: Change, run: ChangeRun): Promise<EndedOutcome> {
   const call = await resolveAgain(change, run);
   run.heldArguments.delete(change.id);
-  const outcome = call.kind === 'refused' ? await endUnsent(change, call, run) : await carryOutCall(change, call, run);
+  const outcome = await (call.kind === 'refused'
+    ? // An earlier process may have sent a begun change.
+      writeEnding(change, concludeFailed(notSent(change.tool, call, change.state === 'begun')), run)
+    : carryOutCall(change, call, run));
   return withChangeId(withNotes(outcome, await run.pendingNotes(change.caller).catch(() => [])), change.id);
 }
-
-/** An earlier process may have sent a begun change. */
-const endUnsent = (change: Change, refusal: Refusal, run: ChangeRun): Promise<EndedOutcome> => {
-  const failure = { ...notSent(change.tool, refusal), mayHaveHappened: change.state === 'begun' };
-  return writeEnding(change, concludeFailed(failure), run);
-};
 
 async function carryOutCall(change: Change, call: ResolvedChange, run: ChangeRun): Promise<EndedOutcome> {
   const isWhole = call.parts !== undefined;
@@ -130,7 +127,10 @@ function beginRefusal(
 /** From the decision to sending (milliseconds). Later, `begin` would overlook a repetition that was sent meanwhile. */
 const longestDelayMs = 10 * 60_000;
 
-const notSent = (tool: string, refusal: Refusal): Failure => refusalFailure(tool, refusal, { isChange: true });
+const notSent = (tool: string, refusal: Refusal, mayHaveHappened = false): Failure => ({
+  ...refusalFailure(tool, refusal, { isChange: true }),
+  mayHaveHappened,
+});
 
 const isTooLate = ({ decidedAt }: Change, time: Date): boolean =>
   time.getTime() - (decidedAt ?? time.getTime()) > longestDelayMs;
@@ -152,7 +152,7 @@ async function sendBegun(
   const time = now();
   const { result, keyId } =
     !isAgain && isTooLate(change, time)
-      ? { result: failed(notSent(tool, tooLate)) }
+      ? { result: failed(notSent(tool, new Refusal('PlanExpired', [tooLate]))) }
       : await sendAndRead(change, call, client, run);
   const sent = { call, change, sentAt: time.toISOString() };
   // Without an answer, an earlier try may have reached the cloud.
@@ -165,9 +165,7 @@ async function sendBegun(
   return writeEnding(change, { state, ending: { ...ending, keyId }, outcome }, run);
 }
 
-const tooLate = new Refusal('PlanExpired', [
-  say`the consent was given more than ten minutes ago, and the same change may have been sent since`,
-]);
+const tooLate = say`the consent was given more than ten minutes ago, and the same change may have been sent since`;
 
 const failed = (failure: Failure) => ({ kind: 'failed', failure }) as const;
 
@@ -178,11 +176,16 @@ async function sendAndRead(
   client: SignedClient,
   { log }: ChangeRun,
 ): Promise<{ readonly result: ChangeResult; readonly keyId?: string }> {
+  const { operation, input, endpoint } = call;
   try {
-    const reply = await client.send(await requestToSend(call, change));
+    // The token differs for each change, so it is not a part of the digest.
+    const withToken = async () =>
+      wireRequest(operation, await operation.request(input, undefined, tokenOf(change)), endpoint);
+    const request = operation.takesToken === true ? await withToken().catch(refuseUnsent) : call.request;
+    const reply = await client.send(request);
     return { result: await readResult(call, reply, log), keyId: reply.keyId };
   } catch (error) {
-    log('error', 'unexpected', faultFacts(call.operation, error));
+    log('error', 'unexpected', faultFacts(operation, error));
     const isUnsent = error instanceof NotSent;
     const failure = isUnsent
       ? notSent(change.tool, refusalAfter(error) ?? mistakeRefusal(error))
@@ -191,16 +194,9 @@ async function sendAndRead(
   }
 }
 
-/** The token differs for each change, so it is not a part of the digest. */
-async function requestToSend({ operation, input, endpoint, request }: ResolvedChange, change: Change) {
-  if (operation.takesToken !== true) return request;
-  const firstPage = undefined;
-  try {
-    return wireRequest(operation, await operation.request(input, firstPage, tokenOf(change)), endpoint);
-  } catch (cause) {
-    throw new NotSent('the request could not be made', { cause });
-  }
-}
+const refuseUnsent = (cause: unknown): never => {
+  throw new NotSent('the request could not be made', { cause });
+};
 
 /** Makes a UUID that is the same for each attempt of a change (version 8 of RFC 9562). */
 function tokenOf({ tokenSource }: Change): string {
@@ -225,14 +221,9 @@ async function writeEnding(
       return [words('The outcome could not be written into the journal, which will call it unknown.')];
     },
   );
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<SafeText[]>((resolve) => {
-    timer = setTimeout(resolve, endingMs, [lateNote]);
-  });
-  return withNotes(outcome, await Promise.race([written, late]).finally(() => clearTimeout(timer)));
+  const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
+  return withNotes(outcome, await Promise.race([written, delay(endingMs, [lateNote], { ref: false })]));
 }
-
-const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
 
 async function endParts(
   change: Change,
@@ -241,14 +232,19 @@ async function endParts(
   isAgain: boolean,
 ): Promise<EndedOutcome> {
   const { store, log } = run;
+  const { caller, personId, scopes, agent, client, isPrivate: namesPrivate = false } = change;
   const runOfPart = { ...run, pendingNotes: async () => [] };
   let parts: readonly Change[];
   try {
     if (change.decision === undefined) throw new Error('a begun change has a decision');
-    parts = await store.addParts(rowsOfParts(change, call.parts ?? [], run), change.decision);
+    const rows = (call.parts ?? []).map((part, index) => {
+      const given = { id: partId(change.id, index), caller, personId, scopes, agent, client, repeats: true };
+      return { ...rowOf(part, makePlan(part), given, { namesPrivate, run }), options: noOptions };
+    });
+    parts = await store.addParts(rows, change.decision);
   } catch (error) {
-    const failure = notSent(change.tool, new Refusal('JournalUnavailable', [say`${shownReason(error)}`]));
-    return writeEnding(change, concludeFailed({ ...failure, mayHaveHappened: isAgain }), run);
+    const refusal = new Refusal('JournalUnavailable', [say`${shownReason(error)}`]);
+    return writeEnding(change, concludeFailed(notSent(change.tool, refusal, isAgain)), run);
   }
   // Each part listens several times.
   setMaxListeners(0, run.signal);
@@ -266,14 +262,6 @@ async function endParts(
   await Promise.all(Array.from({ length: mostAtATime }, work));
   return writeEnding(change, conclude(change, call, ends, run), run);
 }
-
-const rowsOfParts = (change: Change, calls: readonly ResolvedChange[], run: ChangeRun): readonly NewChange[] => {
-  const { caller, personId, scopes, agent, client, isPrivate: namesPrivate = false } = change;
-  return calls.map((call, index) => {
-    const given = { id: partId(change.id, index), caller, personId, scopes, agent, client, repeats: true };
-    return { ...rowOf(call, makePlan(call), given, { namesPrivate, run }), options: noOptions };
-  });
-};
 
 /** The ending of a part. `unverified`: accepted, but the thing was not seen to be gone, because the read failed. */
 type PartEnd =

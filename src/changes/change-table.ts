@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { Budget } from '../calls/account.js';
 import { resultSchemas } from '../calls/outcome.js';
-import { attempt, lazy, parseJson, textAt } from '../util/objects.js';
+import { attempt, lazy, parseJson, textAt, valueAt } from '../util/objects.js';
 import { withStoredTexts, words } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import {
@@ -156,9 +156,6 @@ const entrySchema = lazy(() => {
   });
 });
 
-const entryColumns =
-  'id, state, tool, request_key, budget, made, expires, decided, begun, at, facts, decision, ending, changed';
-
 /**
  * Reads a row without the plan. `now` is the time of the store.
  * @throws if the row is not of this version
@@ -290,15 +287,13 @@ const insert = ({ run }: Rows, row: ReturnType<typeof newRow>, otherwise = '') =
     ...Object.values(row),
   );
 
-const processSchema = lazy(() => z.array(z.object({ process: z.string().nullable() })));
-
 /** Takes over a begun change with its parts. Resolves with false if another process was first. */
 export async function claim({ all, run }: Rows, { id, list = [] }: Change, process: string): Promise<boolean> {
-  const [row] = processSchema().parse(await all('select process from cloudops_changes where id = ?', id));
+  const [row] = await all('select process from cloudops_changes where id = ?', id);
   const ids = [id, ...partIds(id, list)];
   const count = await run(
     `update cloudops_changes set process = ? where process = ? and state in ('approved', 'begun') and id in ${marksOf(ids)}`,
-    ...[process, row?.process ?? '', ...ids],
+    ...[process, textAt(row, 'process') ?? '', ...ids],
   );
   return count > 0;
 }
@@ -318,9 +313,13 @@ export const partId = (id: string, index: number): string => `${id}-${index + 1}
 /** The change of which another is a part. */
 export const wholeOf = (id: string): string | undefined => /^([\w-]{22})-\d{1,4}$/.exec(id)?.[1];
 
-const replacedBy = (state: EndState): readonly State[] => {
-  if (state === 'unknown') return ['begun'];
-  return state === 'not sent' ? ['approved', 'begun'] : ['begun', 'unknown'];
+/** The states that an ending replaces. */
+const replacedBy: Readonly<Record<EndState, readonly State[]>> = {
+  'not sent': ['approved', 'begun'],
+  unknown: ['begun'],
+  accepted: ['begun', 'unknown'],
+  partly: ['begun', 'unknown'],
+  rejected: ['begun', 'unknown'],
 };
 
 /** Ends a change, unless its state stands. An unknown change keeps the outcome written in advance. */
@@ -330,7 +329,7 @@ export async function updateEnded(rows: Rows, id: string, state: EndState, endin
   const count = await run(
     `update cloudops_changes set state = ?, ending = ?, ended = ?, changed = ?,
        outcome = ${state === 'unknown' ? 'coalesce(?, outcome)' : '?'}
-     where id = ? and state in ${listOf(replacedBy(state))}`,
+     where id = ? and state in ${listOf(replacedBy[state])}`,
     ...[state, facts, now, now, outcome, id],
   );
   return count === 1;
@@ -344,19 +343,17 @@ export async function selectDuplicate(rows: Rows, requestKey: string, exceptId =
   return last;
 }
 
-const begunSchema = lazy(() => z.array(z.object({ begun: z.coerce.number() })));
-
 export async function selectBudget(
   { now, wall, all }: Transaction,
   key: string,
   { mostChanges, windowMs }: Budget,
 ): Promise<BudgetState> {
   const sql = `select begun from cloudops_changes where budget = ? and state in ${sent} and begun > ? order by begun`;
-  const spent = begunSchema().parse(await all(sql, key, now - windowMs));
+  const spent = (await all(sql, key, now - windowMs)).map((row) => Number(valueAt(row, 'begun')));
   const blocking = spent[spent.length - mostChanges];
   return {
     left: Math.max(0, mostChanges - spent.length),
-    nextAt: blocking === undefined ? undefined : blocking.begun + windowMs - now + wall,
+    nextAt: blocking === undefined ? undefined : blocking + windowMs - now + wall,
   };
 }
 
@@ -383,8 +380,6 @@ const overlapMs = 60_000;
 
 const positionSchema = lazy(() => z.object({ id: z.string(), state: z.string(), changed: z.coerce.number() }));
 
-type Position = z.output<ReturnType<typeof positionSchema>>;
-
 /** Streams the journal in the order of the last writes. Leaves out rows that cannot be read. */
 export async function* readEntries(
   scan: Engine['scan'],
@@ -392,7 +387,7 @@ export async function* readEntries(
 ): AsyncGenerator<JournalEntry> {
   const [ofCaller, callers] = callerCondition(of);
   /** The rows of the last `overlapMs`, by ID. */
-  const recent = new Map<string, Position>();
+  const recent = new Map<string, z.output<ReturnType<typeof positionSchema>>>();
   let newest = 0;
   do {
     let position = { changed: newest - overlapMs, id: '' };
@@ -400,8 +395,8 @@ export async function* readEntries(
       const { rows, now } = await scan(async (transaction) => ({
         now: transaction.now,
         rows: await transaction.all(
-          `select ${entryColumns} from cloudops_changes
-           where (changed > ? or changed = ? and id > ?) and state <> 'waiting' and at >= ? and at < ?${ofCaller}
+          `select id, state, tool, request_key, budget, made, expires, decided, begun, at, facts, decision, ending, changed
+           from cloudops_changes where (changed > ? or changed = ? and id > ?) and state <> 'waiting' and at >= ? and at < ?${ofCaller}
            order by changed, id limit ${pageSize}`,
           ...[position.changed, position.changed, position.id, since, until, ...callers],
         ),
@@ -421,8 +416,8 @@ export async function* readEntries(
   } while (await follow?.());
 }
 
-function forget(recent: Map<string, Position>, before: number): void {
-  for (const { id, changed } of recent.values()) if (changed < before) recent.delete(id);
+function forget(recent: Map<string, { readonly changed: number }>, before: number): void {
+  for (const [id, { changed }] of recent) if (changed < before) recent.delete(id);
 }
 
 /** `blind`: this server cannot read the progress. `late`: the change was not finished in time. */

@@ -8,6 +8,7 @@ import { secretsIn } from '../calls/resolve-call.js';
 import { findOperation } from '../models/service-catalog.js';
 import { next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
+import { sentences } from '../util/human.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { own, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
@@ -68,13 +69,13 @@ export async function storeDecision(
 
   heldArguments.delete(change.id);
   const { code, problems, more } = refusalOf(change, decision);
-  const notes = decided.isUnwritten === true && decision.kind === 'declined' ? [unwrittenNote] : [];
+  const isUnwritten = decided.isUnwritten === true && decision.kind === 'declined';
+  const notes = sentences(
+    isUnwritten &&
+      say`the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible`,
+  );
   return { ...decided, outcome: refusedChange(change.tool, new Refusal(code, [...problems, ...notes], more)) };
 }
-
-const unwrittenNote = words(
-  'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
-);
 
 /** Removes secrets from a reason for declining. Drops the reason if the secrets are not known. */
 async function redactReason(reason: string | undefined, change: Change, run: ChangeRun): Promise<string | undefined> {
@@ -153,15 +154,13 @@ export function refusalOfConfirmation(change: Change, thing: string, client: str
   if (thing.trim() === thingOf(change).trim()) return undefined;
   return new Refusal('WrongName', [], {
     reason: words('thing is not the name that its plan shows'),
-    next: confirmAsShown,
+    next: next(
+      'agent',
+      'call',
+      'Show the user the plan again. Only after a yes, call confirm_change with thing as the "next" of the plan gives it.',
+    ),
   });
 }
-
-const confirmAsShown = next(
-  'agent',
-  'call',
-  'Show the user the plan again. Only after a yes, call confirm_change with thing as the "next" of the plan gives it.',
-);
 
 /** Limit of declines in ten minutes, which stops further questions, so that people are not worn out. */
 const mostDeclined = 3;
@@ -182,7 +181,10 @@ export async function againstAsking(
   const recent = all.filter(({ decidedAgoMs = 0 }) => decidedAgoMs < duplicateWindowMs);
   const ofClient = recent.filter(({ client }) => run.principal !== undefined || client === run.client);
   if (ofClient.filter(isDeclined).length >= mostDeclined) return new Refusal('TooManyRefusals');
-  if (byForm && ofClient.filter(isInterrupted).length >= mostInterrupted) return new Refusal('TooManyQuestions');
+  const interrupted = ofClient.filter(
+    ({ state, decision, options }) => state === 'withdrawn' && decision?.way === 'withdrawn' && options.byForm,
+  );
+  if (byForm && interrupted.length >= mostInterrupted) return new Refusal('TooManyQuestions');
   // The user may have declined in another client.
   const isBound = recent.some(
     (change) => change.requestKey === requestKey && isDeclined(change) && change.decision?.isDismissed !== true,
@@ -199,8 +201,6 @@ export const refusedChanges = (run: ChangeRun): Promise<readonly Change[] | Refu
     );
 
 const isDeclined = ({ state, decision }: Change) => state === 'declined' && decision?.way !== 'program';
-const isInterrupted = ({ state, decision, options }: Change) =>
-  state === 'withdrawn' && decision?.way === 'withdrawn' && options.byForm;
 
 /** The outcome of a change, after its end. */
 export const getChange = async (change: Change, run: ChangeRun): Promise<CallResult> =>

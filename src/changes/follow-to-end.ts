@@ -20,7 +20,7 @@ import { resolveStored } from './stored-call.js';
 const readMs = 10_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 60_000;
-const defaultLimitMs = 60 * 60_000;
+const defaultLimitSeconds = 60 * 60;
 /** How long a state that an altered thing may have had before proves nothing (milliseconds). */
 const unchangedMs = 60_000;
 /** In characters. */
@@ -72,7 +72,8 @@ async function takeRead(followed: FollowedChange, answer: Success['answer'], run
   // Directly after an alteration, its thing may still be in the state of before.
   const hasMoved = taken.seen?.value !== undefined && taken.seen.value !== seen.value;
   const isEarly = operation.effect === 'alter' && ageMs < unchangedMs && !hasMoved;
-  const open = ageMs > limitOf(follow) ? 'late' : 'going';
+  const { limitSeconds = defaultLimitSeconds } = follow;
+  const open = ageMs > limitSeconds * 1000 ? 'late' : 'going';
   const state = end === undefined || isEarly ? open : end;
   const pauseMs = pauseOf(follow, taken.reads);
   await run.store.keepFollow(change.id, { state, seen, lease, pauseMs, isPrivate: change.isPrivate });
@@ -81,8 +82,6 @@ async function takeRead(followed: FollowedChange, answer: Success['answer'], run
 
 const pauseOf = ({ pauseSeconds = firstPauseMs / 1000 }: Follow, reads: number): number =>
   Math.max(pauseSeconds * 1000, Math.min(longestPauseMs, pauseSeconds * 1000 * 2 ** reads));
-
-const limitOf = ({ limitSeconds = defaultLimitMs / 1000 }: Follow): number => limitSeconds * 1000;
 
 interface ProgressRead {
   readonly kind: 'read';

@@ -12,17 +12,11 @@ const shownCharacters = 500;
 export const shownTime = (time: number): SafeText =>
   Number.isNaN(new Date(time).getTime()) ? words('an unknown time') : timeText(new Date(time).toISOString());
 
-const timeOfChange = ({ begunAt, decidedAt, madeAt }: JournalEntry): number => begunAt ?? decidedAt ?? madeAt;
-
-/** The tool of a change, and its account unless that is the default one. */
-function shownTool({ tool, account }: Pick<Change, 'tool' | 'account'>): SafeText {
-  const shown = quoted(tool, 100);
-  return account === defaultAccount ? shown : say`${shown} in account ${quoted(account, 100)}`;
-}
-
+/** A change with its tool, and with its account unless that is the default one. */
 export function shownDeed(change: Pick<Change, 'tool' | 'what' | 'target' | 'account'>): SafeText {
-  const { what, target } = change;
-  return say`${shownTool(change)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`;
+  const { tool, account, what, target } = change;
+  const place = account === defaultAccount ? none : say` in account ${quoted(account, 100)}`;
+  return say`${quoted(tool, 100)}${place}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`;
 }
 
 function shownAgent({ clientId, actors }: Agent): SafeText {
@@ -31,17 +25,15 @@ function shownAgent({ clientId, actors }: Agent): SafeText {
   return others.length === 0 ? say`agent ${agent}` : say`agent ${agent} through ${join(others, ', ')}`;
 }
 
-const outcomeText = ({ state }: Pick<Change, 'state'>) =>
-  state === 'waiting' || state === 'approved' || state === 'begun' ? 'no outcome yet' : state;
-
 export function describe(change: JournalEntry) {
-  const { client, caller, agent, ending, decision } = change;
+  const { client, caller, agent, ending, decision, state, begunAt, decidedAt, madeAt } = change;
+  const outcome = state === 'waiting' || state === 'approved' || state === 'begun' ? 'no outcome yet' : state;
   const code = ending?.code === undefined ? none : say` (${own(ending.code)})`;
   const inPart = ending?.failed === undefined ? none : say` (${ending.failed.count} failed)`;
   const { kind, way, person, reason, answeredAfterMs } = decision ?? {};
   const answered = answeredAfterMs === undefined ? none : say` after ${Math.round(answeredAfterMs / 1000)} s`;
   return {
-    outcome: say`${shownTime(timeOfChange(change))}  ${words(outcomeText(change))}${inPart}${code}`,
+    outcome: say`${shownTime(begunAt ?? decidedAt ?? madeAt)}  ${words(outcome)}${inPart}${code}`,
     people: sentences(
       // A refusal is no consent.
       way !== undefined && say`${words(kind === 'approved' ? 'consent' : 'decision')}: ${own(way)}${answered}`,

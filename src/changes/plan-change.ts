@@ -76,18 +76,18 @@ export async function planChange(
     warnings: sentences(
       madePlan.alert ?? false,
       duplicate !== undefined && repeatWarning(duplicate, viewer),
-      settled !== undefined && sameToken,
+      settled !== undefined &&
+        say`It is sent with the idempotency token of the first try. So it settles the first try, and the cloud carries out only one of the two, as long as it remembers the token.`,
       ...(call.foundWarnings ?? []),
       ...madePlan.warnings,
     ),
   };
   const id = run.newId();
   const holdsSecret = pastedSecrets(call).length > 0;
-  const repeats = allowedRepetition(call, duplicate);
   // The plan shows how other changes differ.
   const namesPrivate = open.some((other) => other.isPrivate === true);
   const by = { caller: principal?.name, personId: principal?.personId, scopes: principal?.scopes };
-  const given = { ...by, id, repeats, agent: principal?.agent, client };
+  const given = { ...by, id, repeats: allowedRepetition(call, duplicate), agent: principal?.agent, client };
   const row = rowOf(call, plan, given, { namesPrivate, run });
   return {
     call,
@@ -99,12 +99,10 @@ export async function planChange(
   };
 }
 
-type Given = Pick<NewChange, 'id' | 'caller' | 'personId' | 'scopes' | 'agent' | 'client' | 'repeats'>;
-
 export function rowOf(
   call: ResolvedChange,
   plan: Plan,
-  given: Given,
+  given: Pick<NewChange, 'id' | 'caller' | 'personId' | 'scopes' | 'agent' | 'client' | 'repeats'>,
   { namesPrivate, run: { keys } }: { readonly namesPrivate: boolean; readonly run: Pick<ChangeRun, 'keys'> },
 ): PlannedChange['row'] {
   const { operation, change, endpoint, account, keyId, args, input, budget, list } = call;
@@ -175,10 +173,6 @@ const questionFor = (plan: Plan, call: ResolvedChange, { elicitor, questionLimit
   elicitor && (elicitor.isDirect ? shortQuestion : questionText)(plan, call, questionLimits, now());
 
 const mostOpen = 3;
-
-const sameToken = words(
-  'It is sent with the idempotency token of the first try. So it settles the first try, and the cloud carries out only one of the two, as long as it remembers the token.',
-);
 
 /** The facts that `viewer` may know about an earlier change. Undefined for a change of another caller. */
 function factsOf(change: Change, viewer: string | undefined): EarlierCall | undefined {
@@ -352,20 +346,22 @@ async function checkBudget(
 export function budgetSpent(limit: Budget, nextAt: BudgetState['nextAt']): Refusal {
   if (nextAt === undefined)
     return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that only plans are shown`], {
-      next: next('operator', 'configure', onlyPlans),
+      next: next(
+        'operator',
+        'configure',
+        forReader({
+          agent:
+            'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
+          person: 'Only the person who runs this server can change the setting.',
+          operator: 'Call with --plan to see the plan.',
+        }),
+      ),
     });
   const possibleAt = new Date(nextAt).toISOString();
   return new Refusal('BudgetSpent', [
     say`CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${time(possibleAt)}`,
   ]);
 }
-
-const onlyPlans = forReader({
-  agent:
-    'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
-  person: 'Only the person who runs this server can change the setting.',
-  operator: 'Call with --plan to see the plan.',
-});
 
 function spanOf({ windowMs }: Budget): SafeText {
   const minutes = windowMs / 60_000;

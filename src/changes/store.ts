@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import * as z from 'zod';
 import type { Budget } from '../calls/account.js';
 import { type Log, reasonOf, shownReason } from '../util/log.js';
-import { lazy } from '../util/objects.js';
+import { lazy, valueAt } from '../util/objects.js';
 import { own, say } from '../util/safe-text.js';
 import type { KeyRing, SealingKeys } from '../util/seal.js';
 import type {
@@ -118,24 +117,6 @@ export interface StoreOptions {
 
 type Work<Result> = (rows: Rows) => Promise<Result>;
 
-interface AddOptions {
-  readonly lifetimeMs: number;
-  readonly approved?: Decision | undefined;
-  readonly replaces?: string | undefined;
-}
-
-interface BeginOptions {
-  readonly budget?: Budget | undefined;
-  readonly ifUnknown: Ending;
-}
-
-interface OpenOptions extends OfCaller {
-  readonly subject: string | undefined;
-  readonly tool: string;
-}
-
-const countsSchema = lazy(() => z.tuple([z.object({ changes: z.coerce.number(), unresolved: z.coerce.number() })]));
-
 /** Creates the table of all changes on an engine, which several processes may share. What the store cannot take at once is retried until it is written. */
 export function createChanges(
   engine: Engine,
@@ -245,7 +226,18 @@ export function createChanges(
   };
 
   /** Adds a change, and withdraws the waiting change `replaces` in the same transaction. */
-  const add = async (change: NewChange, { lifetimeMs, approved, replaces = '' }: AddOptions): Promise<Added> => {
+  const add = async (
+    change: NewChange,
+    {
+      lifetimeMs,
+      approved,
+      replaces = '',
+    }: {
+      readonly lifetimeMs: number;
+      readonly approved?: Decision | undefined;
+      readonly replaces?: string | undefined;
+    },
+  ): Promise<Added> => {
     const { id } = change;
     const added = await towardsSending(id, async (rows): Promise<Added> => {
       const kind = await insertWaiting(rows, change, { lifetimeMs, replaces });
@@ -262,7 +254,10 @@ export function createChanges(
   };
 
   /** Writes durably that a change is about to be sent. `ifUnknown` becomes its outcome if this process goes away. */
-  const begin = async (id: string, { budget, ifUnknown }: BeginOptions): Promise<Begun> => {
+  const begin = async (
+    id: string,
+    { budget, ifUnknown }: { readonly budget?: Budget | undefined; readonly ifUnknown: Ending },
+  ): Promise<Begun> => {
     const begun = await towardsSending(id, async (rows): Promise<Begun> => {
       const isOwn = ` and state = 'approved' and process = ?${rows.forUpdate}`;
       const change = unwritten.has(id) ? undefined : await selectOne(rows, id, isOwn, self.id);
@@ -369,7 +364,11 @@ export function createChanges(
         select({ ...transaction, keys }, of, 'true', [], `order by made desc, id desc limit ${limit}`),
       ),
     /** A caller's open or just declined changes of a thing or by a tool. */
-    open: ({ subject = '', tool, ...of }: OpenOptions): Promise<readonly Change[]> =>
+    open: ({
+      subject = '',
+      tool,
+      ...of
+    }: OfCaller & { readonly subject: string | undefined; readonly tool: string }): Promise<readonly Change[]> =>
       read((rows) => {
         const recent = rows.now - duplicateWindowMs;
         return select(
@@ -394,13 +393,11 @@ export function createChanges(
       }),
     count: () =>
       engine.scan(async ({ all }) => {
-        const [counts] = countsSchema().parse(
-          await all(
-            `select count(*) as changes, count(case when state in ('begun', 'unknown') then 1 end) as unresolved
-             from cloudops_changes where state <> 'waiting'`,
-          ),
+        const [counts] = await all(
+          `select count(*) as changes, count(case when state in ('begun', 'unknown') then 1 end) as unresolved
+           from cloudops_changes where state <> 'waiting'`,
         );
-        return counts;
+        return { changes: Number(valueAt(counts, 'changes')), unresolved: Number(valueAt(counts, 'unresolved')) };
       }),
     /** The decided changes, oldest first, and again when their state changes. */
     read: (options: ReadOptions) => readEntries(engine.scan, options),

@@ -8,7 +8,7 @@ import type { ResolvedChange } from '../calls/resolved-call.js';
 import { findOperation } from '../models/service-catalog.js';
 import type { Operation } from '../tools/define-operation.js';
 import { digestOf } from '../util/digest.js';
-import { isObject, parseJson, withoutUndefined } from '../util/objects.js';
+import { parseJson, withoutUndefined } from '../util/objects.js';
 import { own, say } from '../util/safe-text.js';
 import type { SealingKey } from '../util/seal.js';
 import type { Change } from './change.js';
@@ -86,13 +86,9 @@ export function requestKey({ operation, endpoint, request, parts }: Omit<Request
   const { method, target, body = '', chosenHeaders } = request;
   const chosen = chosenHeaders === undefined ? [] : [chosenHeaders];
   // Other operations bring their schemas, and the fields of their JSON bodies may have any order.
-  if (operation.schemas === undefined) return digestOf([method, origin + target, body, account, keys.id, ...chosen]);
-  return digestOf([method, origin + target, canonicalBody(body), account, keys.id, ...chosen]);
-}
-
-function canonicalBody(body: string): unknown {
-  const value = parseJson(body);
-  return isObject(value) || Array.isArray(value) ? value : body;
+  const value = operation.schemas === undefined ? undefined : parseJson(body);
+  const canonicalBody = typeof value === 'object' && value !== null ? value : body;
+  return digestOf([method, origin + target, canonicalBody, account, keys.id, ...chosen]);
 }
 
 /** Returns the digest of the exact request that was shown. With secrets, it needs a key, so that no reader of the store can guess them. */
