@@ -131,14 +131,16 @@ export const unreadableAnswer = (
   call: FailedCall,
   problem: SafeText,
   exchange: Exchange,
-  isTooLarge = false,
+  malformed?: { readonly isTooLarge: boolean },
 ): Failure =>
   failureOf(call, {
     mayHaveHappened: true,
     problem: say`the answer cannot be read, because ${problem}`,
-    code: isTooLarge ? 'ResponseTooLarge' : 'UnreadableAnswer',
+    code: malformed?.isTooLarge ? 'ResponseTooLarge' : 'UnreadableAnswer',
     ...exchange,
-    next: isTooLarge ? stepAfterFailure('ResponseTooLarge') : stepNamed('unreadable'),
+    next: malformed?.isTooLarge
+      ? stepAfterFailure('ResponseTooLarge')
+      : stepNamed(malformed === undefined ? 'unreadable' : 'brokenAnswer'),
   });
 
 /** The failure if every entry of a change failed. */

@@ -26,7 +26,8 @@ export type Answer =
       readonly problem: SafeText;
       /** True if the answer may come from a proxy or hold an unreadable error. */
       readonly mayHaveFailed: boolean;
-      readonly isTooLarge?: boolean;
+      /** Set if the body begins in the right format. */
+      readonly malformed?: Extract<Body, { kind: 'malformed' }> | undefined;
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -80,8 +81,8 @@ async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Excha
     const problem = otherFormat ?? say`it is not an answer to ${own(operation.api)}`;
     // An HTML page comes from a proxy, so the request may not have reached the API.
     const mayHaveFailed = body.kind === 'html' || mayAnswerWithErrors(operation);
-    const isTooLarge = body.kind === 'malformed' && body.isTooLarge;
-    return { kind: 'unusable', exchange, problem, mayHaveFailed, isTooLarge };
+    const malformed = body.kind === 'malformed' ? body : undefined;
+    return { kind: 'unusable', exchange, problem, mayHaveFailed, malformed };
   }
   const createSchema = operation.pages?.page ?? operation.output;
   const reading = readRecord(createSchema(), value);

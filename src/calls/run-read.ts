@@ -314,7 +314,7 @@ async function requestPage(
   const read = () => readAnswer(call, reply);
   const answer = await (values > quickValues ? readCount.takeTurn(read) : read());
   return answer.kind === 'unusable'
-    ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange, answer.isTooLarge) }
+    ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange, answer.malformed) }
     : answer;
 }
 

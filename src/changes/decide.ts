@@ -238,12 +238,9 @@ export async function awaitEnd(first: Change, run: ChangeRun): Promise<Change> {
   const { signal, stop, store, statusWaitMs, log } = run;
   let change = first;
   const poll = async () => {
-    // Looking for a large change may take longer than the pause.
     using limit = timeLimit(statusWaitMs, signal);
-    const pauseMs = Math.min(pollMs, statusWaitMs);
-    for (let pausedMs = 0; pausedMs < statusWaitMs && isOpen(change); pausedMs += pauseMs) {
-      if (limit.signal.aborted || stop?.aborted === true) break;
-      await delay(pauseMs);
+    while (isOpen(change) && !limit.signal.aborted && stop?.aborted !== true) {
+      await delay(Math.min(pollMs, statusWaitMs));
       const found = await store.find(change.id).catch((error: unknown) => {
         log('debug', 'journal', { id: change.id, error: reasonOf(error) });
         return change;
