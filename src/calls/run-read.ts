@@ -1,4 +1,4 @@
-import type { ManyReads, Operation, PageStart, PartialRead, PartialReadEnd } from '../tools/define-operation.js';
+import type { ManyReads, Operation, PageStart, PartialReadEnd } from '../tools/define-operation.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import { countValues } from '../util/objects.js';
@@ -30,7 +30,7 @@ export interface ReadRun extends CallContext, CallDependencies {
 /** Runs a read: reads its pages, and reduces them to one record. */
 export async function runRead(call: ResolvedRead, run: ReadRun): Promise<EndedOutcome> {
   const { operation, input, fields } = call;
-  const reads = operation.manyReads?.(input, (tool) => findRead(tool, call, run));
+  const reads = operation.manyReads?.(input);
   if (reads !== undefined) return runManyReads(call, reads, run);
   const pages = operation.pages ?? onePage;
   using readCount = run.startCount();
@@ -126,17 +126,19 @@ async function runManyReads(call: ResolvedRead, reads: ManyReads, run: ReadRun):
 /** The first read fails the call, because nothing is known without it. */
 async function readOneOfMany(
   reading: ReadingMany,
-  part: PartialRead,
+  { tool, input }: { readonly tool: string; readonly input: Fields },
 ): Promise<PartialReadEnd | Extract<ReadEnd, { kind: 'failed' }>> {
   const { call, readCount, readSoFar, run } = reading;
   reading.stopReason ??= limitOf(reading);
   if (reading.stopReason !== undefined) return { kind: 'stopped' };
+  const operation = findRead(tool, call, run);
+  if (operation === undefined) return { kind: 'refused', code: 'NotAllowed' };
   // Names that a service gives are checked like those of a call.
-  if (!part.operation.input().safeParse(part.input).success) return { kind: 'refused', code: 'InvalidArguments' };
+  if (!operation.input().safeParse(input).success) return { kind: 'refused', code: 'InvalidArguments' };
 
   reading.reads += 1;
   const isFirst = reading.reads === 1;
-  const end = await readPart(call, part, readCount, run).catch((error: unknown) => {
+  const end = await readPart(call, { operation, input }, readCount, run).catch((error: unknown) => {
     if (error instanceof Refusal && !isFirst) return { kind: 'refused', code: error.code } as const;
     throw error;
   });
@@ -144,8 +146,8 @@ async function readOneOfMany(
   if (end.kind === 'reduced') {
     const { firstUnread: unread, mayHaveMore, state } = end;
     readSoFar.addPart(end);
-    const { result } = part.operation.pages ?? onePage;
-    return { kind: 'read', record: result(state, part.input, { unread, mayHaveMore, isWhole: true }) };
+    const { result } = operation.pages ?? onePage;
+    return { kind: 'read', record: result(state, input, { unread, mayHaveMore, isWhole: true }) };
   }
   const { code, status, serviceSays } = end.failure;
   if (isFirst) return end;
@@ -207,7 +209,7 @@ async function readFollowUp(call: ResolvedRead, state: unknown, run: ReadRun): P
 /** Makes another read for a call. Its endpoint has the bucket of its own request. */
 async function readPart(
   call: ResolvedRead,
-  { operation, input }: PartialRead,
+  { operation, input }: { readonly operation: Operation; readonly input: Fields },
   readCount: ReadCount,
   run: ReadRun,
 ): Promise<ReadEnd> {

@@ -9,7 +9,7 @@ import { listParts } from './list-parts.js';
 import { forAgent, next as nextStep } from './next.js';
 import { flag, pathName, planArguments, region, text } from './schema/fields.js';
 import { shownAs, unlisted } from './schema/outputs.js';
-import { type FoundUpload, foundUploads } from './upload/all-uploads.js';
+import { type FoundUpload, foundUpload, foundUploads, sizesOf } from './upload/find-uploads.js';
 
 /** Most uploads of one plan. */
 const mostUploads = 1000;
@@ -18,13 +18,10 @@ const hoursOfUnit: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 };
 const age = /^\s*(\d{1,5})\s*(h|hours?|d|days?|w|weeks?)\s*$/i;
 
 /** Returns the hours of an age, such as `7 days`. */
-function hoursOf(olderThan: string | undefined): number | undefined {
-  const [, number, unit = ''] = age.exec(olderThan ?? '') ?? [];
-  return number === undefined ? undefined : Number(number) * (hoursOfUnit[unit.charAt(0).toLowerCase()] ?? Number.NaN);
+function hoursOf(olderThan: string): number {
+  const [, number, unit = ''] = age.exec(olderThan) ?? [];
+  return Number(number) * (hoursOfUnit[unit.charAt(0).toLowerCase()] ?? Number.NaN);
 }
-
-const listed = z.object({ uploads: z.array(z.unknown()) });
-const countOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
 
 /** Aborts many uploads by one decision: AbortMultipartUpload of S3 for each. */
 export const abortMultipartUploads = defineOperation({
@@ -50,7 +47,8 @@ export const abortMultipartUploads = defineOperation({
       bucket: pathName().describe('Bucket name; all buckets when absent.').optional(),
       prefix: text(1024).describe('Only uploads of objects whose key begins so.').optional(),
       olderThan: text(20)
-        .refine((value) => hoursOf(value) !== undefined, 'must be an age, such as "7 days", "12 hours" or "2 weeks"')
+
+        .refine((value) => age.test(value), 'must be an age, such as "7 days", "12 hours" or "2 weeks"')
         .describe('Only uploads that were certainly started longer ago: "7 days".')
         .optional(),
       includeActive: flag().describe('Also those that are younger than a day or still receiving.').optional(),
@@ -65,10 +63,10 @@ export const abortMultipartUploads = defineOperation({
     find: listMultipartUploads,
     findInput: ({ bucket, prefix, olderThan, region }) => ({
       ...{ bucket, prefix, region },
-      olderThanHours: hoursOf(olderThan),
+      olderThanHours: olderThan === undefined ? undefined : hoursOf(olderThan),
       withSizes: true,
     }),
-    choose: (answer, { includeActive = false }) => choose(foundUploads(answer), answer, includeActive),
+    choose,
     operation: abortMultipartUpload,
     inputOf: ({ bucket, object, uploadId }, { region }) => ({ bucket, object, uploadId, region }),
     shownTarget: '/{bucket}/{object}?uploadId={uploadId}',
@@ -105,15 +103,7 @@ export const abortMultipartUploads = defineOperation({
       uploads: z
         .array(
           shownAs(
-            z.object({
-              bucket: z.string(),
-              object: z.string(),
-              uploadId: z.string(),
-              initiated: z.string().optional(),
-              size: z.int().optional(),
-              ending: z.string(),
-              code: z.string().optional(),
-            }),
+            foundUpload().extend({ ending: z.string(), code: z.string().optional() }),
             'bucket, object, uploadId, initiated, size, ending: done, gone (already), unverified or failed, code',
           ),
         )
@@ -129,8 +119,7 @@ export const abortMultipartUploads = defineOperation({
   summarize: ({ done = 0, gone = 0, unverified = 0 }) =>
     join(
       sentences(
-        done === 1 && say`${done} upload was aborted, and seen to be gone.`,
-        done > 1 && say`${done} uploads were aborted, and seen to be gone.`,
+        done > 0 && say`${counted(done, 'upload')} ${words(done === 1 ? 'was' : 'were')} aborted, and seen to be gone.`,
         unverified > 0 && say`Aborted, but not seen to be gone: ${unverified}.`,
         gone > 0 && say`Gone already: ${gone}.`,
       ),
@@ -144,16 +133,12 @@ export const abortMultipartUploads = defineOperation({
     ),
 });
 
-function uploadsIn(input: object): SafeText {
-  const { data } = listed.safeParse(input);
-  return counted(countOf(data?.uploads), 'unfinished upload');
-}
+const uploadsIn = (input: object): SafeText => counted(foundUploads({ ...input }).length, 'unfinished upload');
 
 function placeOf(input: object): SafeText {
-  const uploads = foundUploads({ ...input });
-  const buckets = [...new Set(uploads.map(({ bucket }) => bucket))];
-  const [bucket] = buckets;
-  return buckets.length === 1 && bucket !== undefined ? say`bucket ${bucket}` : counted(buckets.length, 'bucket');
+  const buckets = new Set(foundUploads({ ...input }).map(({ bucket = '' }) => bucket));
+  const [bucket = ''] = buckets;
+  return buckets.size === 1 ? say`bucket ${bucket}` : counted(buckets.size, 'bucket');
 }
 
 const isYoung = ({ ageHours = 0 }: FoundUpload) => ageHours < 24;
@@ -162,53 +147,52 @@ const mayReceive = ({ isReceiving, size }: FoundUpload) => isReceiving === true 
 
 /** Chooses what a plan lists: nothing young or receiving, unless the caller wants it. */
 function choose(
-  all: readonly FoundUpload[],
-  { isTruncated, mayHaveMore, unreadBuckets }: Readonly<Record<string, unknown>>,
-  includeActive: boolean,
+  answer: Readonly<Record<string, unknown>>,
+  { includeActive = false }: { readonly includeActive?: boolean | undefined },
 ): Chosen {
-  const old = includeActive ? all : all.filter((upload) => !isYoung(upload));
-  if (old.length > mostUploads) return { kind: 'tooMany', problem: tooMany(old) };
-  const chosen = includeActive ? old : old.filter((upload) => !mayReceive(upload));
-  const young = all.length - all.filter((upload) => !isYoung(upload)).length;
-  const receiving = all.filter((upload) => !isYoung(upload) && mayReceive(upload)).length;
+  const all = foundUploads(answer);
+  const old = all.filter((upload) => !isYoung(upload));
+  const quiet = old.filter((upload) => !mayReceive(upload));
+  // Only the first ones are measured, so too many old ones are refused before any are left out.
+  const candidates = includeActive ? all : old;
+  if (candidates.length > mostUploads) return { kind: 'tooMany', problem: tooMany(candidates) };
+  const chosen = includeActive ? all : quiet;
   const fate = words(includeActive ? 'Included, although' : 'Left out, because');
   const active = sentences(
-    young > 0 && say`${fate} younger than a day or of unknown age: ${young}.`,
-    receiving > 0 && say`${fate} perhaps still receiving: ${receiving}.`,
+    old.length < all.length && say`${fate} younger than a day or of unknown age: ${all.length - old.length}.`,
+    quiet.length < old.length && say`${fate} perhaps still receiving: ${old.length - quiet.length}.`,
   );
-  const isPartial = isTruncated === true || mayHaveMore === true || unreadBuckets !== undefined;
+  const isPartial = answer.isTruncated === true || answer.mayHaveMore === true || answer.unreadBuckets !== undefined;
   const warnings = sentences(
     isPartial &&
       say`Not all buckets could be read whole, so there may be more uploads. list_multipart_uploads says which.`,
   );
-  if (chosen.length === 0)
-    return { kind: 'nothing', why: join([nothingLeft(all.length), ...active, ...warnings], ' ') };
+  if (chosen.length === 0) {
+    const nothing =
+      all.length === 0
+        ? words('No unfinished upload matches.')
+        : say`Of ${counted(all.length, 'unfinished upload')} that match, none is to be aborted.`;
+    return { kind: 'nothing', why: join([nothing, ...active, ...warnings], ' ') };
+  }
 
-  const sizes = chosen.map(({ size = Number.NaN }) => size).reduce((sum, size) => sum + size, 0);
-  const dated = chosen.filter(({ ageHours }) => ageHours !== undefined);
-  const [oldest, newest] = [dated[0], dated.at(-1)];
-  const ends = sentences(
-    oldest?.initiated !== undefined && say`the oldest of ${time(oldest.initiated)}`,
-    newest?.initiated !== undefined && say`the newest of ${time(newest.initiated)}`,
+  const { totalBytes, sizedCount } = sizesOf(chosen);
+  const isMeasured = totalBytes !== undefined && sizedCount === undefined;
+  const dates = chosen.flatMap(({ ageHours, initiated = '' }) => (ageHours === undefined ? [] : time(initiated)));
+  const found = join(
+    sentences(
+      say`${counted(chosen.length, 'upload')}${isMeasured ? say` with ${bytes(totalBytes)}` : words(', not all of a known size')}`,
+      ...dates.slice(0, 1).map((oldest) => say`the oldest of ${oldest}`),
+      ...dates.slice(-1).map((newest) => say`the newest of ${newest}`),
+    ),
+    ', ',
   );
-  const ofBytes = Number.isNaN(sizes) ? words(', not all of a known size') : say` with ${bytes(sizes)}`;
-  const found = say`${counted(chosen.length, 'upload')}${ofBytes}${ends.length > 0 ? say`, ${join(ends, ', ')}` : words('')}.`;
   return {
     kind: 'chosen',
-    list: chosen.map(({ bucket, object, uploadId, initiated, size }) => ({
-      ...{ bucket, object, uploadId },
-      ...(initiated !== undefined && { initiated }),
-      ...(size !== undefined && { size }),
-    })),
-    found: join([found, ...active], ' '),
+    list: chosen.map(({ ageHours: _, isReceiving: __, ...upload }) => upload),
+    found: join([say`${found}.`, ...active], ' '),
     warnings,
   };
 }
-
-const nothingLeft = (found: number) =>
-  found === 0
-    ? words('No unfinished upload matches.')
-    : say`Of ${counted(found, 'unfinished upload')} that match, none is to be aborted.`;
 
 function tooMany(uploads: readonly FoundUpload[]): SafeText {
   const buckets = [...groupedBy(uploads, ({ bucket = '' }) => bucket)].sort(([, a], [, b]) => b.length - a.length);

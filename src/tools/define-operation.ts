@@ -135,8 +135,8 @@ export interface Operation<
   /** Field that only the failed entries have. */
   readonly failureField?: string;
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
-  /** Composes a call of several reads. Undefined for a call with one. `find` finds reads that the caller may use. */
-  manyReads?(input: z.output<Input>, find: (tool: string) => Operation | undefined): ManyReads | undefined;
+  /** Composes a call of several reads. Undefined for a call with one. */
+  manyReads?(input: z.output<Input>): ManyReads | undefined;
   /** The call succeeds without it, too. */
   readonly followUpRead?: FollowUpRead<z.output<Input>, State>;
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
@@ -266,9 +266,9 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export type ManyReads = Generator<readonly PartialRead[], (isWhole: boolean) => Fields, readonly PartialReadEnd[]>;
 
-/** A read of the same account. */
-export interface PartialRead {
-  readonly operation: Operation;
+/** A read of the same account, refused if the caller may not use the tool. */
+interface PartialRead {
+  readonly tool: string;
   readonly input: Fields;
 }
 

@@ -1,25 +1,14 @@
 import * as z from 'zod';
 import { isObject, withoutUndefined } from '../util/objects.js';
-import { forReader, quoted, say, words } from '../util/safe-text.js';
+import { forReader, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { callAgain, next as nextStep } from './next.js';
 import { pickArgument } from './schema/answer-paths.js';
 import { flag, objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
-import { allUploadsFields, allUploadsSentences, readAllUploads } from './upload/all-uploads.js';
-import { listBuckets } from './upload/list-buckets.js';
-import { openUploadsFields, openUploadsSentences, summariseOpen } from './upload/open-uploads.js';
+import { findUploads, isOneList, summarise, uploadsFields, uploadsSentences, withAges } from './upload/find-uploads.js';
 import { decodedKey, longestKey, xmlRecord } from './upload/read-list.js';
 import { addPage, firstStart, startListing } from './upload/read-uploads.js';
-
-const upload = () =>
-  z.object({
-    object: z.string(),
-    uploadId: z.string(),
-    initiated: z.string().optional(),
-    size: z.int().optional(),
-    initiator: z.object({ id: z.string().optional(), displayName: z.string().optional() }).optional(),
-  });
 
 const page = () =>
   z.object({
@@ -28,18 +17,23 @@ const page = () =>
     isTruncated: z.boolean(),
     nextKeyMarker: z.string().optional(),
     nextUploadIdMarker: z.string().optional(),
-    uploads: z.array(upload()),
+    uploads: z.array(
+      z.object({
+        object: z.string(),
+        uploadId: z.string(),
+        initiated: z.string().optional(),
+        size: z.int().optional(),
+        initiator: z.object({ id: z.string().optional(), displayName: z.string().optional() }).optional(),
+      }),
+    ),
+    /** Of ListBuckets. */
+    buckets: z.array(z.object({ name: z.string() })).optional(),
+    continuationToken: z.string().optional(),
   });
 
-const output = () =>
-  z.object({
-    bucket: z.string().optional(),
-    prefix: z.string().optional(),
-    ...openUploadsFields(),
-    ...allUploadsFields(),
-  });
+const output = () => z.object({ bucket: z.string().optional(), prefix: z.string().optional(), ...uploadsFields() });
 
-/** ListMultipartUploads of S3, which the cloud's API reference does not have. */
+/** ListMultipartUploads of S3, and ListBuckets if no bucket is given. The cloud's API reference has neither. */
 export const listMultipartUploads = defineOperation({
   name: 'list_multipart_uploads',
   api: 'ListMultipartUploads',
@@ -74,11 +68,11 @@ export const listMultipartUploads = defineOperation({
           .optional(),
         ...pickArgument(output, ['nextKeyMarker', 'nextUploadIdMarker', 'nextBucketMarker']),
       }),
-      ({ bucket, withSizes, bucketMarker, uploadId, keyMarker, uploadIdMarker }, report) => {
+      (input, report) => {
+        const { bucket, bucketMarker, uploadId, keyMarker, uploadIdMarker } = input;
         if (bucket !== undefined && bucketMarker !== undefined) report('bucketMarker', 'has no meaning with bucket');
-        const isOfOneList = bucket !== undefined && withSizes !== true;
         for (const [path, value] of Object.entries({ uploadId, keyMarker }))
-          if (!isOfOneList && value !== undefined) report(path, 'needs bucket, and goes without withSizes');
+          if (!isOneList(input) && value !== undefined) report(path, 'needs bucket, and goes without withSizes');
         if (uploadIdMarker !== undefined && keyMarker === undefined)
           report('uploadIdMarker', 'has no meaning without keyMarker');
       },
@@ -88,7 +82,8 @@ export const listMultipartUploads = defineOperation({
   output,
 
   request({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) {
-    if (bucket === undefined) return listBuckets.request({ region });
+    // AWS refuses requests without a limit if an account may have more than 10,000 buckets. Other stores ignore it.
+    if (bucket === undefined) return { path: '/', query: { 'max-buckets': '1000', ...after }, region };
     return {
       path: `/${encodeSegment(bucket)}`,
       query: {
@@ -102,11 +97,12 @@ export const listMultipartUploads = defineOperation({
     };
   },
 
-  manyReads: (input, find) =>
-    input.bucket === undefined || input.withSizes === true ? readAllUploads(input, find) : undefined,
+  manyReads: (input) => (isOneList(input) ? undefined : findUploads(input)),
 
-  extract(body) {
-    const record = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
+  extract(body, { bucket }) {
+    const results = isObject(body) ? body : {};
+    if (bucket === undefined) return bucketsIn(results.ListAllMyBucketsResult);
+    const record = xmlRecord(results.ListMultipartUploadsResult, {
       lists: { Upload: 'uploads' },
       values: ['IsTruncated', 'Size'],
       structures: ['Initiator', 'Owner', 'Upload'],
@@ -129,63 +125,72 @@ export const listMultipartUploads = defineOperation({
 
   pages: {
     page,
-    count: ({ uploads = [] }) => uploads.length,
+    count: ({ uploads = [], buckets = [] }) => uploads.length + buckets.length,
     start: startListing,
-    add: addPage,
-    result: (state, input, { unread, mayHaveMore, isWhole }) =>
-      withoutUndefined({
-        bucket: input.bucket,
-        prefix: input.prefix,
-        ...summariseOpen(state.all, state.times, input.olderThanHours, isWhole),
+    add(state, page, input) {
+      if (input.bucket !== undefined) return addPage(state, page, input);
+      const { buckets = [], continuationToken } = page.record;
+      state.buckets.push(...buckets);
+      return continuationToken
+        ? { kind: 'next', state, after: { 'continuation-token': continuationToken } }
+        : { kind: 'end', state };
+    },
+    result({ buckets, all, times }, input, { unread, mayHaveMore, isWhole }) {
+      if (input.bucket === undefined)
+        return {
+          buckets: buckets.map(({ name }) => ({ bucket: name })),
+          mayHaveMore: mayHaveMore || unread !== undefined,
+        };
+      const read = withAges(all, times, input.olderThanHours);
+      return summarise([read], read.uploads, input, isWhole, {
         mayHaveMore: mayHaveMore ? true : undefined,
         ...(unread !== undefined && {
           isTruncated: true,
           nextKeyMarker: unread['key-marker'],
           nextUploadIdMarker: unread['upload-id-marker'],
         }),
-      }),
+      });
+    },
   },
 
-  summarize(summary, { bucket, prefix, withSizes }) {
-    const withPrefix = prefix === undefined ? words('') : say` with keys that begin with ${quoted(prefix, longestKey)}`;
-    if (bucket === undefined || withSizes) return allUploadsSentences(summary, withPrefix);
-    return openUploadsSentences(summary, say`bucket ${bucket}${withPrefix}`);
-  },
+  summarize: (summary, { prefix }) =>
+    uploadsSentences(
+      summary,
+      prefix === undefined ? words('') : say` with keys that begin with ${quoted(prefix, longestKey)}`,
+    ),
 
-  next(summary, { bucket, withSizes }) {
+  next(summary, input) {
     const { uploadCount = 0, countOfAnyAge = 0, uploads = [], isTruncated, mayHaveMore, nextBucketMarker } = summary;
-    if (bucket === undefined || withSizes) {
-      if (nextBucketMarker === undefined) return undefined;
-      return nextStep(
-        'agent',
-        'call',
-        say`For the buckets after these, ${callAgain} with bucketMarker ${nextBucketMarker}.`,
-      );
-    }
-    if (isTruncated) {
-      return nextStep(
-        'agent',
-        'call',
+    const call = (text: SafeText) => nextStep('agent', 'call', text);
+    if (nextBucketMarker !== undefined)
+      return call(say`For the buckets after these, ${callAgain} with bucketMarker ${nextBucketMarker}.`);
+    if (!isOneList(input)) return undefined;
+    if (isTruncated)
+      return call(
         say`To read on, ${callAgain} with keyMarker and uploadIdMarker as nextKeyMarker and nextUploadIdMarker in the answer. With a prefix, there is less to read.`,
       );
-    }
-
-    if (uploadCount === 0) {
-      // The question is answered: no upload is known to be older than olderThanHours.
-      if (countOfAnyAge > 0 || mayHaveMore) return undefined;
-      return nextStep(
-        'user',
-        'ask',
-        say`If one was expected, ${forReader({ agent: 'ask the user', person: 'check' })} whether bucket, prefix and region are right.`,
+    if (uploads.length < uploadCount)
+      return call(
+        say`For the uploads after those listed, ${callAgain} with keyMarker and uploadIdMarker of the last one, or with a prefix.`,
       );
-    }
-
-    const areAllListed = uploads.length === uploadCount;
-    if (areAllListed) return undefined;
+    // With uploads of any age, the question is answered: none is known to be older than `olderThanHours`.
+    if (uploadCount > 0 || countOfAnyAge > 0 || mayHaveMore) return undefined;
     return nextStep(
-      'agent',
-      'call',
-      say`For the uploads after those listed, ${callAgain} with keyMarker and uploadIdMarker of the last one, or with a prefix.`,
+      'user',
+      'ask',
+      say`If one was expected, ${forReader({ agent: 'ask the user', person: 'check' })} whether bucket, prefix and region are right.`,
     );
   },
 });
+
+function bucketsIn(result: unknown) {
+  const record = xmlRecord(result, {
+    lists: { Bucket: 'entries' },
+    values: [],
+    structures: ['Owner', 'Buckets', 'Bucket'],
+    names: {},
+  });
+  const { entries = [] } = isObject(record?.buckets) ? record.buckets : {};
+  const { continuationToken } = record ?? {};
+  return record && { buckets: entries, continuationToken, isTruncated: continuationToken !== undefined, uploads: [] };
+}

@@ -2,7 +2,7 @@ import { encode } from 'gpt-tokenizer';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../sandbox/sandbox.js';
 import { listMultipartUploads } from '../../src/tools/list-multipart-uploads.js';
-import { readAllUploads } from '../../src/tools/upload/all-uploads.js';
+import { findUploads } from '../../src/tools/upload/find-uploads.js';
 import { never, testCaller } from '../support/caller.js';
 import { openPolicy } from '../support/operations.js';
 import { problems } from '../support/rules.js';
@@ -209,9 +209,9 @@ describe('after a call that a limit stopped, the next one begins with what was n
     ['nothing stopped', ['whole', 'part'], undefined],
   ] as const)('%s', (_when, kinds, marker) => {
     const names = ['a', 'b', 'c', 'd'].slice(0, kinds.length);
-    const reads = readAllUploads({}, () => listMultipartUploads);
+    const reads = findUploads({});
     reads.next([]);
-    reads.next([{ kind: 'read', record: { buckets: names.map((name) => ({ name })) } }]);
+    reads.next([{ kind: 'read', record: { buckets: names.map((bucket) => ({ bucket })) } }]);
     reads.next(kinds.map((kind) => (kind === 'stopped' ? { kind } : { kind: 'read', record: end[kind] })));
     const { value } = reads.next([]);
     expect(typeof value === 'function' && value(false).nextBucketMarker).toBe(marker);

@@ -1,7 +1,7 @@
 import { sentences } from '../../util/human.js';
+import { withoutUndefined } from '../../util/objects.js';
 import { join, listed, say, words } from '../../util/safe-text.js';
 import type { Lenient, Page, PageStart, PageStep } from '../define-operation.js';
-import type { OpenUpload } from './open-uploads.js';
 import {
   type AnswerTimes,
   doubtAbout,
@@ -13,6 +13,16 @@ import {
 } from './read-list.js';
 
 /** This file reads lists of uploads from stores that ignore filters and markers, or do not say where pages end. */
+
+/** An open upload, as the service lists it. */
+export interface OpenUpload {
+  readonly object: string;
+  readonly uploadId: string;
+  /** It should be ISO 8601, but may be any text. */
+  readonly initiated?: string | undefined;
+  /** In bytes. Few stores give it. */
+  readonly size?: number | undefined;
+}
 
 /** The arguments of a call that say which uploads to list. */
 interface UploadFilter {
@@ -41,6 +51,8 @@ export const firstStart = ({
 
 /** The state while the pages are read. */
 interface UploadListing {
+  /** If buckets are listed and not uploads. */
+  readonly buckets: { readonly name?: string | undefined }[];
   readonly all: OpenUpload[];
   /** The times of the last answer. */
   times: AnswerTimes;
@@ -51,6 +63,7 @@ interface UploadListing {
 }
 
 export const startListing = (filter: UploadFilter): UploadListing => ({
+  buckets: [],
   all: [],
   times: { receivedAt: '' },
   seen: new Set(),
@@ -92,7 +105,7 @@ const keysOf = ({ uploads = [], nextKeyMarker }: PageRecord) => [nextKeyMarker, 
 
 const uploadsOn = ({ uploads = [] }: PageRecord): OpenUpload[] =>
   uploads.flatMap(({ object, uploadId, initiated, size }) =>
-    object === undefined || uploadId === undefined ? [] : [{ object, uploadId, initiated, size }],
+    object === undefined || uploadId === undefined ? [] : [withoutUndefined({ object, uploadId, initiated, size })],
   );
 
 const next = (state: UploadListing, after: PageStart) => {

@@ -14,7 +14,6 @@ import {
 } from '../../util/safe-text.js';
 import type { Lenient } from '../define-operation.js';
 import { callAgain, type Next, next as nextStep } from '../next.js';
-import { hoursAgo } from './open-uploads.js';
 import { longestKey } from './read-list.js';
 import type { summaryFields } from './summary.js';
 
@@ -87,6 +86,10 @@ function rateSentence({ bytesPerSecond, bytesPerSecondBefore }: Summary): SafeTe
     bytesPerSecondBefore === undefined ? words('') : say`, slower lately: ${bytes(bytesPerSecondBefore)}/s before`;
   return say`Rate ${bytes(bytesPerSecond)}/s over the last parts${before}.`;
 }
+
+/** A time by its age: `3 h ago`. */
+export const hoursAgo = (hours: number): SafeText =>
+  hours === 0 ? words('less than an hour ago') : say`${duration(hours * 3600)} ago`;
 
 type Ranges = Summary['missing'];
 
