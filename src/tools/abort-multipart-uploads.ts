@@ -119,7 +119,8 @@ export const abortMultipartUploads = defineOperation({
   summarize: ({ done = 0, gone = 0, unverified = 0 }) =>
     join(
       sentences(
-        done > 0 && say`${counted(done, 'upload')} ${words(done === 1 ? 'was' : 'were')} aborted, and seen to be gone.`,
+        done === 1 && say`${done} upload was aborted, and seen to be gone.`,
+        done > 1 && say`${done} uploads were aborted, and seen to be gone.`,
         unverified > 0 && say`Aborted, but not seen to be gone: ${unverified}.`,
         gone > 0 && say`Gone already: ${gone}.`,
       ),
@@ -177,19 +178,14 @@ function choose(
 
   const { totalBytes, sizedCount } = sizesOf(chosen);
   const isMeasured = totalBytes !== undefined && sizedCount === undefined;
+  const ofBytes = isMeasured ? say` with ${bytes(totalBytes)}` : words(', not all of a known size');
   const dates = chosen.flatMap(({ ageHours, initiated = '' }) => (ageHours === undefined ? [] : time(initiated)));
-  const found = join(
-    sentences(
-      say`${counted(chosen.length, 'upload')}${isMeasured ? say` with ${bytes(totalBytes)}` : words(', not all of a known size')}`,
-      ...dates.slice(0, 1).map((oldest) => say`the oldest of ${oldest}`),
-      ...dates.slice(-1).map((newest) => say`the newest of ${newest}`),
-    ),
-    ', ',
-  );
+  const [oldest, newest] = [dates[0], dates.at(-1)];
+  const ends = oldest && newest ? say`, the oldest of ${oldest}, the newest of ${newest}` : words('');
   return {
     kind: 'chosen',
     list: chosen.map(({ ageHours: _, isReceiving: __, ...upload }) => upload),
-    found: join([say`${found}.`, ...active], ' '),
+    found: join([say`${counted(chosen.length, 'upload')}${ofBytes}${ends}.`, ...active], ' '),
     warnings,
   };
 }
