@@ -64,10 +64,7 @@ export async function authenticateRequest(
 
   const authentication = await authenticate(token);
   if (authentication.kind === 'unavailable')
-    throw unavailable(authentication.reason, 'The token cannot be verified now.', {
-      retryAfterSeconds: 5,
-      headers: closeConnection,
-    });
+    throw unavailable(authentication.reason, 'The token cannot be verified now.', 5, closeConnection);
   if (authentication.kind === 'invalid') {
     onFailedLogin(request, authentication.reason);
     const needed = { error: 'invalid_token', ...requestedScopes(resource) };

@@ -55,16 +55,6 @@ export function reasonAgainst(change: Change, user: PageUser, accounts: Accounts
 
 const relatedStates: readonly State[] = ['waiting', 'approved', 'begun', 'accepted', 'partly', 'unknown'];
 
-/** Returns the other open or agreed changes of the same thing. */
-export const relatedChanges = (change: Change, all: readonly Change[]): readonly Change[] =>
-  all.filter(
-    ({ id, subject, state }) =>
-      id !== change.id &&
-      subject !== undefined &&
-      subject.digest === change.subject?.digest &&
-      relatedStates.includes(state),
-  );
-
 interface Shown {
   readonly translator: Translator;
 }
@@ -79,7 +69,11 @@ export function shownChange(
   if (change.state !== 'waiting') return endOnPage(change, { translator, earlierDecision: standingDecision(change) });
   const mayDecide = reasonAgainst(change, user, accounts) === undefined;
   const operation = operations.find(({ name }) => name === change.tool);
-  const others = relatedChanges(change, visible).map((other) => otherChangeText(other, change, operation, now()));
+  // The open or agreed changes of the same thing.
+  const others = visible
+    .filter(({ id, subject, state }) => id !== change.id && subject !== undefined && relatedStates.includes(state))
+    .filter(({ subject }) => subject?.digest === change.subject?.digest)
+    .map((other) => otherChangeText(other, change, operation, now()));
   return resultForView(waitingOutcome(change, { mayDecide, others }), change, { translator });
 }
 

@@ -5,7 +5,7 @@ import { riskNames } from '../mcp/views/contract/change-data.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import { sentenceCase } from '../util/human.js';
 import type { Translator } from '../util/language.js';
-import { groupedBy, textAt } from '../util/objects.js';
+import { textAt } from '../util/objects.js';
 import {
   counted,
   duration,
@@ -17,7 +17,6 @@ import {
   withoutDetails,
   words,
 } from '../util/safe-text.js';
-import { relatedChanges } from './change-on-page.js';
 import type { PageUser } from './decision-session.js';
 import type { Html } from './pages.js';
 
@@ -37,9 +36,9 @@ const nameOf = (name: string): SafeText => shortNames(quoted(name, 100));
 export const pageTop = ({ person, csrf = '' }: PageUser, { translate: t }: Translator, links: Html | '' = ''): Html =>
   html`<header><strong>cloudops-mcp</strong>${links}<div>${person === undefined ? t(words('On this machine')) : html`<span>${isolated(t(say`Signed in as ${nameOf(person)}`))}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>${t(words('Sign out'))}</button></form>`}</div></header>`;
 
-/** The next change is found when its link is followed, because changes come and go. */
-export const changeLinks = (id: string, { translate: t }: Translator): Html =>
-  html`<nav><a href="/decisions">${t(words('All changes'))}</a> <a href="/decisions/${id}/next">${t(words('Next change'))}</a></nav>`;
+/** The link from a change to the list. */
+export const listLink = ({ translate: t }: Translator): Html =>
+  html`<nav><a href="/decisions">${t(words('All changes'))}</a></nav>`;
 
 export function signInPage(form: Html, translator: Translator, problem?: SafeText): Promise<string> {
   const { translate: t } = translator;
@@ -62,10 +61,20 @@ const filters = {
   tool: words('Tool'),
   risk: words('Risk'),
 };
-type FilterName = keyof typeof filters;
-const filterNames = ['caller', 'account', 'tool', 'risk'] as const satisfies readonly FilterName[];
+const filterNames = ['caller', 'account', 'tool', 'risk'] as const satisfies readonly (keyof typeof filters)[];
 
-type ListFilter = Readonly<Record<FilterName, string>>;
+interface ListedChange {
+  readonly change: Change;
+  /** What the filters compare. */
+  readonly values: Readonly<Record<keyof typeof filters, readonly string[]>>;
+}
+
+interface RowOptions extends Pick<Translator, 'translate'> {
+  readonly shorten: (quotedValue: string) => string;
+  readonly showsPlace: boolean;
+  readonly marksSandbox: boolean;
+  readonly now: Date;
+}
 
 interface ListOptions {
   /** Oldest first. */
@@ -73,40 +82,15 @@ interface ListOptions {
   readonly accountsAreNamed: boolean;
   /** True if all changes go to the sandbox. */
   readonly isSandbox: boolean;
-  readonly filter: ListFilter;
-  readonly now: Date;
-}
-
-const longestList = 200;
-const longestHistory = 50;
-
-/** Reads the filter from the query of the page's address. */
-export const filterIn = (query: (name: string) => string | undefined): ListFilter => ({
-  caller: query('caller') ?? '',
-  account: query('account') ?? '',
-  tool: query('tool') ?? '',
-  risk: query('risk') ?? '',
-});
-
-interface ListedChange {
-  readonly change: Change;
-  /** What the filters compare. */
-  readonly values: Readonly<Record<FilterName, readonly string[]>>;
-}
-
-interface RowOptions extends Pick<Translator, 'translate'> {
-  readonly shorten: (quotedValue: string) => string;
-  readonly showsPlace: boolean;
-  readonly marksSandbox: boolean;
-  /** All changes, also those that the filter leaves out. */
-  readonly changes: readonly Change[];
+  /** Reads a filter from the query of the page's address. */
+  readonly filterBy: (name: string) => string | undefined;
   readonly now: Date;
 }
 
 /** The page of changes: waiting changes by age, and then decided changes, newest first. */
 export function listPage(
   user: PageUser,
-  { changes, accountsAreNamed, isSandbox, filter, now }: ListOptions,
+  { changes, accountsAreNamed, isSandbox, filterBy, now }: ListOptions,
   translator: Translator,
 ): Promise<string> {
   const { translate: t } = translator;
@@ -115,92 +99,67 @@ export function listPage(
     const account = (accountsAreNamed && textAt(change.args, 'account')) || '';
     return { change, values: { caller: [caller], account: [account], tool: [tool], risk: plan.risks } };
   });
-  const filtered = all.filter((listed) => matches(listed, filter));
-  const waiting = togetherBySubject(filtered.filter(({ change }) => change.state === 'waiting'));
-  const decided = filtered.filter(({ change }) => change.state !== 'waiting').reverse();
+  const filtered = all
+    .filter(({ values }) => filterNames.every((name) => !filterBy(name) || values[name].includes(filterBy(name) ?? '')))
+    .map(({ change }) => change);
+  const waiting = filtered.filter(({ state }) => state === 'waiting');
+  const decided = filtered.filter(({ state }) => state !== 'waiting').reverse();
 
   // What is the same in all rows is said once.
-  const isAllSandbox =
-    isSandbox || (filtered.length > 0 && filtered.every(({ change }) => change.plan.sandbox === true));
-  const places = new Set(filtered.map(({ change }) => placeOf(change, translator)));
+  const places = new Set(filtered.map((change) => placeOf(change, translator)));
   const [place = ''] = filtered.length > 1 && places.size === 1 ? places : [];
   const row = {
-    shorten: idShortener(filtered.map(({ change }) => summaryOf(change).text)),
+    shorten: idShortener(filtered.map((change) => summaryOf(change).text)),
     showsPlace: place === '',
-    marksSandbox: !isAllSandbox,
-    changes,
+    marksSandbox: !isSandbox,
     now,
     translate: t,
   };
-
-  const title = waiting.length === 0 ? words('Nothing waits for a decision') : waitTitle(waiting.length);
-  const lists = html`${isAllSandbox && html`<p class="sandbox">${t(words('Sandbox: nothing real happens'))}</p>`}<h2>${t(title)}</h2>${place !== '' && html`<p class="quiet">${sentenceCase(place)}</p>`}${waitingList(waiting, all.length > filtered.length, row)}${decidedList(decided, row)}`;
-  const body = html`${pageTop(user, translator)}<main><h1>${t(heading)}</h1>${filterForm(all, filter, translator)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`;
+  const rows = (shown: readonly Change[], limit: number) => {
+    const hidden = say`${counted(shown.length - limit, 'other change')}, which this page does not show.`;
+    return html`${shown.slice(0, limit).map((change) => listItem(change, row))}</ul>${shown.length > limit && html`<p class="quiet">${t(hidden)}</p>`}`;
+  };
+  const empty =
+    all.length > filtered.length
+      ? html`<p class="quiet">${t(words('No change that waits fits the filter.'))} <a href="/decisions">${t(words('Show all changes'))}</a></p>`
+      : html`<p class="quiet">${t(nothingWaits)}</p>`;
+  const count = waiting.length;
+  const someWait = count === 1 ? say`${count} change waits for a decision` : say`${count} changes wait for a decision`;
+  const title = count === 0 ? words('Nothing waits for a decision') : someWait;
+  const lists = html`${isSandbox && html`<p class="sandbox">${t(words('Sandbox: nothing real happens'))}</p>`}<h2>${t(title)}</h2>${place !== '' && html`<p class="quiet">${sentenceCase(place)}</p>`}${count === 0 ? empty : html`<ul class="waiting">${rows(waiting, 200)}`}${decided.length > 0 && html`<h2>${t(words('Recently decided'))}</h2><ul>${rows(decided, 50)}`}`;
+  const body = html`${pageTop(user, translator)}<main><h1>${t(heading)}</h1>${filterForm(all, filterBy, translator)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`;
   return decisionPage(title, body, translator);
 }
-
-const waitTitle = (count: number): SafeText =>
-  count === 1 ? say`${count} change waits for a decision` : say`${count} changes wait for a decision`;
 
 const nothingWaits = words(
   'When an agent asks for a change that a person has to agree to, the change appears here by itself. Open it to read its plan, and agree or decline. Nothing is sent before that.',
 );
 
-const waitingList = (waiting: readonly ListedChange[], isFiltered: boolean, row: RowOptions): Html => {
-  const { translate: t } = row;
-  if (waiting.length === 0)
-    return isFiltered
-      ? html`<p class="quiet">${t(words('No change that waits fits the filter.'))} <a href="/decisions">${t(words('Show all changes'))}</a></p>`
-      : html`<p class="quiet">${t(nothingWaits)}</p>`;
-  return html`<ul class="waiting">${waiting.slice(0, longestList).map((listed) => listItem(listed, row))}</ul>${hiddenCount(waiting.length, longestList, row)}`;
-};
-
-const decidedList = (decided: readonly ListedChange[], row: RowOptions): Html | false =>
-  decided.length > 0 &&
-  html`<h2>${row.translate(words('Recently decided'))}</h2><ul>${decided.slice(0, longestHistory).map((listed) => listItem(listed, row))}</ul>${hiddenCount(decided.length, longestHistory, row)}`;
-
-/** Changes of the same thing follow the first of them. */
-const togetherBySubject = (changes: readonly ListedChange[]): readonly ListedChange[] =>
-  [...groupedBy(changes, ({ change }) => change.subject?.digest ?? change.id).values()].flat();
-
-type Mark = readonly [cssClass: string, text: SafeText];
-
-function relatedMarks(change: Change, changes: readonly Change[]): readonly Mark[] {
-  if (change.state !== 'waiting') return [];
-  const others = relatedChanges(change, changes);
-  const isOlder = others.some(({ state, madeAt }) => state === 'waiting' && madeAt > change.madeAt);
-  const isOtherAccepted = others.some(({ state }) => state !== 'waiting');
-  const marks: Mark[] = [];
-  if (isOlder) marks.push(['unknown', words('Older: a newer plan waits')]);
-  if (isOtherAccepted) marks.push(['unknown', words('Another plan was accepted')]);
-  return marks;
-}
-
-const matches = ({ values }: ListedChange, filter: ListFilter) =>
-  filterNames.every((name) => filter[name] === '' || values[name].includes(filter[name]));
-
-const hiddenCount = (count: number, limit: number, { translate: t }: RowOptions) =>
-  count > limit &&
-  html`<p class="quiet">${t(say`${counted(count - limit, 'other change')}, which this page does not show.`)}</p>`;
-
 /** A filter is offered if there is a choice, or if it is in use. */
-function filterForm(all: readonly ListedChange[], filter: ListFilter, { translate: t }: Translator): Html | false {
-  const fields = filterNames.flatMap((name) => {
+function filterForm(
+  all: readonly ListedChange[],
+  filterBy: ListOptions['filterBy'],
+  { translate: t }: Translator,
+): Html | false {
+  const selects = filterNames.flatMap((name) => {
+    const chosen = filterBy(name) ?? '';
     const values = [...new Set(all.flatMap((listed) => listed.values[name]))].filter((value) => value !== '').sort();
-    return values.length > 1 || filter[name] !== '' ? [{ name, values }] : [];
-  });
-  if (fields.length === 0) return false;
-  const selects = fields.map(({ name, values }) => {
+    if (values.length <= 1 && chosen === '') return [];
     const options = ['', ...values].map((value) => {
       const risk = riskNames.find((each) => name === 'risk' && each === value);
       const text = risk === undefined ? shortNames(own(value)) : words(risk);
-      return html`<option value="${value}" ${value === filter[name] && 'selected'}>${t(value === '' ? words('All') : text)}</option>`;
+      return html`<option value="${value}" ${value === chosen && 'selected'}>${t(value === '' ? words('All') : text)}</option>`;
     });
     return html`<div><label for="${name}">${t(filters[name])}</label><select id="${name}" name="${name}">${options}</select></div>`;
   });
   // With scripts, a choice applies at once.
-  return html`<form class="filter" method="get" action="/decisions">${selects}<noscript><button>${t(words('Show'))}</button></noscript></form>`;
+  return (
+    selects.length > 0 &&
+    html`<form class="filter" method="get" action="/decisions">${selects}<noscript><button>${t(words('Show'))}</button></noscript></form>`
+  );
 }
+
+type Mark = readonly [cssClass: string, text: SafeText];
 
 const riskMarks: Readonly<Record<Risk, Mark>> = {
   'costs money': ['cost', words('Costs money')],
@@ -222,24 +181,20 @@ const stateMarks: Readonly<Record<Exclude<State, 'waiting'>, Mark>> = {
   withdrawn: ['', words('Withdrawn')],
 };
 
-function listItem({ change }: ListedChange, row: RowOptions): Html {
-  const { shorten, showsPlace, marksSandbox, changes, now, translate: t } = row;
+function listItem(change: Change, row: RowOptions): Html {
+  const { shorten, showsPlace, marksSandbox, now, translate: t } = row;
   const { id, caller, plan, decision, madeAt, expiresAt, decidedAt, state } = change;
-  const isWaiting = state === 'waiting';
-
-  const marks: Mark[] = [...relatedMarks(change, changes)];
-  if (isWaiting) marks.push(...plan.risks.map((risk) => riskMarks[risk]));
-  else marks.push(stateMarks[state]);
+  const marks = state === 'waiting' ? plan.risks.map((risk) => riskMarks[risk]) : [stateMarks[state]];
   if (marksSandbox && plan.sandbox === true) marks.push(['in-sandbox', words('Sandbox')]);
   const markElements = marks.map(([cssClass, text]) => html`<span class="${cssClass}">${t(text)}</span> `);
 
   const place = showsPlace && html`${isolated(placeOf(change, row))} · `;
   const by = caller === undefined ? words('Asked for') : say`Asked for by ${nameOf(caller)}`;
   const asked = html`<span class="asked">${isolated(t(by))}</span> ${ago(madeAt, row)}`;
-  const isSoon = expiresAt - now.getTime() < soonMs;
+  const seconds = Math.max(0, expiresAt - now.getTime()) / 1000;
+  const left = seconds < 7200 ? duration(seconds) : say`${Math.floor(seconds / 3600)} h`;
   const expiry =
-    isWaiting &&
-    html`<span class="${isSoon ? 'soon' : 'wide'}"> · ${timeText(expiresAt, t(say`expires in ${timeLeft(expiresAt, now)}`))}</span>`;
+    state === 'waiting' && html`<span class="wide"> · ${timeText(expiresAt, t(say`expires in ${left}`))}</span>`;
   const who = decision?.person === undefined ? words('decided') : say`decided by ${nameOf(decision.person)}`;
   const decided = decidedAt !== undefined && html` · ${isolated(t(who))} ${ago(decidedAt, row)}`;
   return html`<li class="plan"><a dir="auto" href="/decisions/${id}/">${isolated(t(summaryOf(change)), shorten)}</a><p class="facts">${markElements}<small>${place}${asked}${expiry}${decided}</small></p></li>`;
@@ -278,18 +233,10 @@ const isolated = (text: SafeText | string, shorten: RowOptions['shorten'] = (val
     return shown === part ? html`<bdi>${part}</bdi>` : html`<bdi title="${part.slice(1, -1)}">${shown}</bdi>`;
   })}`;
 
-/** A plan that expires within this time says so in narrow lists too. */
-const soonMs = 2 * 3_600_000;
-
 const ago = (time: number, { now, translate: t }: RowOptions): Html => {
   const seconds = Math.max(0, now.getTime() - time) / 1000;
   return timeText(time, t(seconds < 60 ? words('just now') : say`${duration(seconds)} ago`));
 };
-
-function timeLeft(expiresAt: number, now: Date): SafeText {
-  const seconds = Math.max(0, expiresAt - now.getTime()) / 1000;
-  return seconds < 7200 ? duration(seconds) : say`${Math.floor(seconds / 3600)} h`;
-}
 
 function timeText(time: number, text: SafeText): Html {
   const iso = new Date(time).toISOString();

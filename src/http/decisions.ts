@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { Hono } from 'hono';
 import { csrf } from 'hono/csrf';
 import { HTTPException } from 'hono/http-exception';
 import { languageDetector } from 'hono/language';
-import type { Accounts } from '../calls/account.js';
 import type { Change } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import { type Language, languages, type Translator, translatorFor } from '../util/language.js';
@@ -21,7 +20,7 @@ import {
   shownChange,
   undecidedClick,
 } from './change-on-page.js';
-import { changeLinks, filterIn, listPage, pageTop, problemPage, signInPage } from './decision-pages.js';
+import { listLink, listPage, pageTop, problemPage, signInPage } from './decision-pages.js';
 import { checkProof, createSessionCookie, type PageUser, personHere, withNewProof } from './decision-session.js';
 import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
 import { createLimitedLog } from './limits.js';
@@ -57,14 +56,22 @@ interface DecisionsEnv extends PageEnv {
   readonly Variables: PageEnv['Variables'] & { user: PageUser; change: Change };
 }
 type Pages = Hono<DecisionsEnv>;
-type Middleware = MiddlewareHandler<DecisionsEnv>;
 
 /** Serves the pages for decisions. All but the sign-in and the view need a session, and changes also need our origin and a `csrf` proof. */
 export function createDecisions(options: DecisionsOptions) {
   const { publicUrl, accounts, now } = options;
   const { origin } = new URL(publicUrl);
   const pages: Pages = new Hono<DecisionsEnv>();
-  pages.onError((error, context) => answerError(error, context, options));
+  pages.onError((error, context) => {
+    if (error instanceof HTTPException) throw otherSite();
+    if (!(error instanceof NotNow)) throw error;
+    options.noteRefusal?.(context.env.incoming, error);
+    const { translator } = context.var;
+    // A click that comes at a bad time decided nothing, and a page can be loaded again.
+    return context.req.method === 'POST' && context.req.path.endsWith('/tool')
+      ? context.json(undecidedClick(error.missing, translator))
+      : context.html(problemPage(sentence(error.missing), error.advice, translator), 503, error.headers);
+  });
   pages.notFound(() => {
     throw notFound();
   });
@@ -92,32 +99,24 @@ export function createDecisions(options: DecisionsOptions) {
   pages.on('GET', ['/decisions', '/decisions/'], async (context) => {
     const { user, translator } = context.var;
     const changes = await visibleChanges(user, options);
-    const filter = filterIn((name) => context.req.query(name));
+    const filterBy = (name: string) => context.req.query(name);
     const { isSandbox = false } = options;
-    const list = { changes, accountsAreNamed: accounts.areNamed, isSandbox, filter, now: now() };
+    const list = { changes, accountsAreNamed: accounts.areNamed, isSandbox, filterBy, now: now() };
     return context.html(listPage(user, list, translator));
   });
   // `/*` also matches the path without a slash at its end.
-  pages.use(`${changePath}/*`, requireChange(options));
+  pages.use(`${changePath}/*`, async (context, next) => {
+    const change = await readPlans(() => options.store.find(context.req.param('id') ?? ''), options);
+    // Missing and invisible changes get the same answer, so that nobody learns which changes others have.
+    if (change === undefined || !isVisible(change, context.var.user, accounts))
+      return context.html(problemPage(words('No such plan'), goneText, context.var.translator), 404);
+    context.set('change', change);
+    return next();
+  });
   addChangeRoutes(pages, options);
 
   return (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     servePages(pages, publicUrl, request, response);
-}
-
-/** A click that comes at a bad time decided nothing, and a page can be loaded again. @throws all other errors */
-function answerError(
-  error: Error,
-  context: Context<DecisionsEnv>,
-  { noteRefusal }: DecisionsOptions,
-): Response | Promise<Response> {
-  if (error instanceof HTTPException) throw otherSite();
-  if (!(error instanceof NotNow)) throw error;
-  noteRefusal?.(context.env.incoming, error);
-  const { translator } = context.var;
-  if (context.req.method === 'POST' && context.req.path.endsWith('/tool'))
-    return context.json(undecidedClick(error.missing, translator));
-  return context.html(problemPage(sentence(error.missing), error.advice, translator), 503, error.headers);
 }
 
 /** Adds the routes to sign in and out. The routes after them have a `user`. */
@@ -181,17 +180,6 @@ function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
   });
 }
 
-const requireChange =
-  (options: DecisionsOptions): Middleware =>
-  async (context, next) => {
-    const change = await readPlans(() => options.store.find(context.req.param('id') ?? ''), options);
-    // Missing and invisible changes get the same answer, so that nobody learns which changes others have.
-    if (change === undefined || !isVisible(change, context.var.user, options.accounts))
-      return context.html(problemPage(words('No such plan'), goneText, context.var.translator), 404);
-    context.set('change', change);
-    return next();
-  };
-
 const mostRead = 200;
 
 /** The changes that a person may see: decided ones, the oldest first, and then those that wait. */
@@ -213,7 +201,7 @@ const readPlans = <Result>(read: () => Promise<Result>, { log }: DecisionsOption
     throw new NotNow('journal', words('the plans cannot be read now'), unreadableText, 2);
   });
 
-/** Adds the page of a change, and its requests, which need `requireChange`. */
+/** Adds the page of a change, and its requests, after the change is found. */
 function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   const { accounts } = options;
   const { origin } = new URL(options.publicUrl);
@@ -225,12 +213,7 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
     const reason = reasonAgainst(change, user, accounts);
     if (reason !== undefined && change.state === 'waiting')
       return context.html(problemPage(words('You cannot decide on this change'), reason, translator), 403);
-    return context.html(withUser(translator.inHtml(await readView('page')), user, change, translator));
-  });
-  pages.get(`${changePath}/next`, async (context) => {
-    const { user, change } = context.var;
-    const next = nextOf(change, user, await visibleChanges(user, options), accounts);
-    return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.id}/`, 303);
+    return context.html(withUser(translator.inHtml(await readView('page')), user, translator));
   });
 
   pages.post(`${changePath}/*`, requireType('application/json'), async (context, next) => {
@@ -253,16 +236,11 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
     const shown = { ...options, translator };
     if (decision !== 'look') return context.json(await answerClick(change, { ...typed, decision }, user, shown));
     const visible = await visibleChanges(user, options);
-    const otherWaits = nextOf(change, user, visible, accounts) !== undefined;
+    const otherWaits = visible.some(
+      (other) => other.id !== change.id && other.state === 'waiting' && !reasonAgainst(other, user, accounts),
+    );
     return context.json({ ...shownChange(change, user, shown, visible), otherWaits });
   });
-}
-
-function nextOf(change: Change, user: PageUser, visible: readonly Change[], accounts: Accounts): Change | undefined {
-  const position = visible.findIndex(({ id }) => id === change.id);
-  return [...visible.slice(position + 1), ...visible.slice(0, Math.max(position, 0))].find(
-    (other) => other.state === 'waiting' && reasonAgainst(other, user, accounts) === undefined,
-  );
 }
 
 const changePath = '/decisions/:id{[\\w-]{22}}';
@@ -271,10 +249,10 @@ const goneText = words(
   'It has expired, was never there, or is for somebody else. If it was decided, the journal has its outcome.',
 );
 
-const withUser = (html: string, user: PageUser, { id }: Change, translator: Translator): string =>
+const withUser = (html: string, user: PageUser, translator: Translator): string =>
   html
     .replace('<meta name="viewport"', `<meta name="csrf-token" content="${user.csrf ?? ''}"><meta name="viewport"`)
-    .replace('<body>', () => `<body>${pageTop(user, translator, changeLinks(id, translator))}`);
+    .replace('<body>', () => `<body>${pageTop(user, translator, listLink(translator))}`);
 
 /** In bytes. Low, because people who are not signed in can send forms. */
 const maximumForm = 8 * 1024;

@@ -4,6 +4,7 @@ import { type AddressInfo, isIP } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 import type { ErrorAnswer } from '../mcp/messages.js';
+import { sentenceCase } from '../util/human.js';
 import { escapeJson } from '../util/quote.js';
 
 /** Thrown to refuse a request. `message` is a sentence for the client. */
@@ -35,10 +36,11 @@ export type NoteRefusal = (request: IncomingMessage, refusal: HttpError) => void
 export const unavailable = (
   reason: string,
   message: string,
-  { retryAfterSeconds, headers = {} }: { readonly retryAfterSeconds: number; readonly headers?: HttpError['headers'] },
+  retryAfterSeconds: number,
+  headers: HttpError['headers'] = {},
 ) => new HttpError(503, reason, message, { 'retry-after': String(retryAfterSeconds), ...headers });
 
-export const busy = () => unavailable('busy', 'Too many calls are running.', { retryAfterSeconds: 1 });
+export const busy = () => unavailable('busy', 'Too many calls are running.', 1);
 
 export function sendJson(
   response: ServerResponse,
@@ -103,11 +105,9 @@ export function onlyHeader(
   name: 'host' | 'authorization',
 ): string | undefined {
   if ((headersDistinct[name]?.length ?? 0) > 1)
-    throw new HttpError(400, name, `There is more than one ${headerTitles[name]} header.`);
+    throw new HttpError(400, name, `There is more than one ${sentenceCase(name)} header.`);
   return headers[name];
 }
-
-const headerTitles = { host: 'Host', authorization: 'Authorization' };
 
 const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host that is not allowed here.');
 

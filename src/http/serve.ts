@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorAnswer } from '../mcp/messages.js';
-import { createMetrics, type Metrics, type ProcessState } from '../observe/metrics.js';
+import { createMetrics, type ProcessState } from '../observe/metrics.js';
 import { errorName } from '../util/log.js';
 import { words } from '../util/safe-text.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
@@ -18,13 +18,7 @@ import {
   sendJson,
   unavailable,
 } from './http-helpers.js';
-import {
-  createConcurrencyLimiter,
-  createCounter,
-  createLimitedLog,
-  createRateLimiter,
-  type HttpLimits,
-} from './limits.js';
+import { createConcurrencyLimiter, createCounter, createLimitedLog, createRateLimiter } from './limits.js';
 import { createMcpEndpoint, createReport, type McpEndpointOptions, watchCalls } from './mcp-endpoint.js';
 import type { SignIn } from './sign-in.js';
 
@@ -51,7 +45,7 @@ const flushMs = 1000;
 
 /** Serves MCP at `/mcp`, the pages for decisions, the probes and the metrics. @throws NodeJS.ErrnoException */
 export async function serveHttp(options: HttpOptions) {
-  const { limits, log, hosts, stateKeys, now } = options;
+  const { limits, log, hosts, stateKeys, now, resource } = options;
   const { accounts, operations } = options.server;
   const concurrency = createConcurrencyLimiter(limits);
   const accountNames = accounts.areNamed ? accounts.all.map(({ name }) => name) : [];
@@ -61,17 +55,9 @@ export async function serveHttp(options: HttpOptions) {
     accountNames,
     namesOfChanges,
   );
-  let isStopping = false;
-  const readiness = (): Readiness => {
-    if (isStopping) return 'stopping';
-    const missingPart = options.missingPart();
-    return missingPart === undefined ? 'ready' : `waiting for ${missingPart}`;
-  };
-
-  const handleProbe = createProbeHandler(readiness);
+  const noteRefusal = createRefusalNotes(metrics.refused, options);
   const report = createReport(metrics, options);
   const serveMcp = createMcpEndpoint(options, report, concurrency);
-  const noteRefusal = createRefusalNotes(metrics, options);
   const { changes } = watchCalls(options.server, report);
   const serveDecisions =
     options.decisions &&
@@ -84,41 +70,98 @@ export async function serveHttp(options: HttpOptions) {
       now,
       noteRefusal,
     });
-  const handlerOf = (path: string) => {
+  let isStopping = false;
+
+  /** Answers liveness and readiness probes. Returns false for any other request. */
+  const answersProbe = (request: IncomingMessage, response: ServerResponse): boolean => {
+    const [path] = (request.url ?? '').split('?');
+    if (!isGet(request) || (path !== '/healthz' && path !== '/readyz')) return false;
+    const missingPart = options.missingPart();
+    const unready = isStopping ? 'stopping' : missingPart && `waiting for ${missingPart}`;
+    if (path === '/healthz') sendJson(response, 200, { status: 'alive' });
+    else sendJson(response, unready === undefined ? 200 : 503, { status: unready ?? 'ready' });
+    return true;
+  };
+
+  // The paths of the public addresses. A proxy may pass its path on, or take it off.
+  const abovePaths = [options.decisions?.publicUrl, resource?.url.replace(/\/mcp\/*$/, '')]
+    .map((url = 'http://none') => new URL(url).pathname.replace(/\/+$/, ''))
+    .filter((path) => path !== '');
+  const handlerOf = (path: string): Handler | undefined => {
     // People and some clients end an address with a slash.
     if (path === '/mcp' || path === '/mcp/') return serveMcp;
     return isDecisionsPath(path) ? serveDecisions : undefined;
   };
-  const route = createRouter(options, handlerOf, handleProbe, () => isStopping);
+  // A client can send any number of requests on one connection.
+  const enter = createCounter(limits.requests);
+  const route: Handler = async (request, response) => {
+    const { path, query } = readTarget(request.url ?? '', abovePaths);
+    request.url = path + query;
+    // An orchestrator sends probes to the IP address, and also while this server stops.
+    if (answersProbe(request, response)) return;
+    checkHostAndOrigin(request, hosts);
+    if (isGet(request) && resource !== undefined && isMetadataPath(path))
+      return sendJson(response, 200, resourceMetadata(resource));
+
+    const serve = handlerOf(path);
+    if (serve === undefined) throw new HttpError(404, 'path', 'MCP is served at /mcp.');
+    if (isStopping) throw unavailable('stopping', 'This server is stopping.', 1);
+    const leave = enter();
+    if (leave === undefined) throw busy();
+    await serve(request, response).finally(leave);
+  };
+  const serveMetrics: Handler = async (request, response) => {
+    if (answersProbe(request, response)) return;
+    checkMetricsHost(request, hosts);
+    if (!isGet(request) || request.url !== '/metrics') throw new HttpError(404, 'path', 'Metrics are at /metrics.');
+    const text = await metrics.text();
+    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
+  };
+
   const answerError = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
-    if (error instanceof HttpError) {
-      noteRefusal(request, error);
-      refuse(request, response, error);
+    const isConnectionLost = request.socket.destroyed;
+    if (error instanceof HttpError) noteRefusal(request, error);
+    // The message may quote secrets of the request.
+    else if (!isConnectionLost) log('error', 'http', { error: errorName(error) });
+    const refusal = error instanceof HttpError ? error : new HttpError(500, 'error', 'This server made a mistake.');
+    if (refusal !== error && (response.headersSent || isConnectionLost)) {
+      response.destroy();
       return;
     }
-    const isConnectionLost = request.socket.destroyed;
-    // The message may quote secrets of the request.
-    if (!isConnectionLost) log('error', 'http', { error: errorName(error) });
-    if (response.headersSent || isConnectionLost) response.destroy();
-    else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
+    const { status, message, headers, answer = errorAnswer(null, refusedRequest, message) } = refusal;
+    request.resume();
+    sendJson(response, status, answer, headers);
   };
 
   const runningRequests = new Set<Promise<void>>();
-  const serveWith = (handle: Handler) => (request: IncomingMessage, response: ServerResponse) => {
-    const served = handle(request, response).catch((error: unknown) => answerError(request, response, error));
-    runningRequests.add(served);
-    void served.finally(() => runningRequests.delete(served));
+  const startServer = (handle: Handler, { connections, requestMs, idleMs, keepAliveMs }: ServerLimits): Server => {
+    const { headersMs } = limits;
+    const server = createServer(
+      {
+        headersTimeout: headersMs,
+        requestTimeout: requestMs,
+        connectionsCheckingInterval: Math.min(headersMs, 1000),
+        ...(keepAliveMs !== undefined && { keepAliveTimeout: keepAliveMs }),
+      },
+      (request, response) => {
+        const served = handle(request, response).catch((error: unknown) => answerError(request, response, error));
+        runningRequests.add(served);
+        void served.finally(() => runningRequests.delete(served));
+      },
+    );
+    server.maxConnections = connections;
+    server.timeout = idleMs;
+    server.on('connection', (socket) => socket.setMaxListeners(0));
+    return server;
   };
-
-  const { connections, requestMs, keepAliveMs, metricsConnections, headersMs } = limits;
-  const idleMs = options.timeoutMs + 60_000;
-  const server = createLimitedServer(limits, { connections, requestMs, idleMs, keepAliveMs }, serveWith(route));
+  const { headersMs } = limits;
+  const server = startServer(route, { ...limits, idleMs: options.timeoutMs + 60_000 });
   server.on('drop', () => metrics.refused('connections'));
-  const metricsServer = createLimitedServer(
-    limits,
-    { connections: metricsConnections, requestMs: headersMs, idleMs: headersMs },
-    serveWith(createMetricsHandler(metrics, handleProbe, hosts)),
-  );
+  const metricsServer = startServer(serveMetrics, {
+    connections: limits.metricsConnections,
+    requestMs: headersMs,
+    idleMs: headersMs,
+  });
   const closeAll = () => Promise.all([server, metricsServer].map((each) => close(each, { graceMs: flushMs })));
   try {
     return {
@@ -137,6 +180,8 @@ export async function serveHttp(options: HttpOptions) {
   }
 }
 
+type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
 interface ServerLimits {
   readonly connections: number;
   readonly requestMs: number;
@@ -145,70 +190,12 @@ interface ServerLimits {
   readonly keepAliveMs?: number;
 }
 
-function createLimitedServer(
-  { headersMs }: HttpLimits,
-  { connections, requestMs, idleMs, keepAliveMs }: ServerLimits,
-  onRequest: (request: IncomingMessage, response: ServerResponse) => void,
-): Server {
-  const server = createServer(
-    {
-      headersTimeout: headersMs,
-      requestTimeout: requestMs,
-      connectionsCheckingInterval: Math.min(headersMs, 1000),
-      ...(keepAliveMs !== undefined && { keepAliveTimeout: keepAliveMs }),
-    },
-    onRequest,
-  );
-  server.maxConnections = connections;
-  server.timeout = idleMs;
-  server.on('connection', (socket) => socket.setMaxListeners(0));
-  return server;
-}
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
-/** The paths of this server's addresses, under which a proxy may serve it. The proxy may pass its path on, or take it off. */
-const publicPaths = ({ decisions, resource }: HttpOptions): readonly string[] =>
-  [decisions?.publicUrl, resource?.url.replace(/\/mcp\/*$/, '')]
-    .map((url) => (url === undefined ? '' : new URL(url).pathname.replace(/\/+$/, '')))
-    .filter((path) => path !== '');
-
 /** Splits the path, below a public path and without doubled slashes, from the query. */
 function readTarget(target: string, paths: readonly string[]): { readonly path: string; readonly query: string } {
-  const start = target.indexOf('?');
-  const [given, query] = start === -1 ? [target, ''] : [target.slice(0, start), target.slice(start)];
+  const [, given = '', query = ''] = /^([^?]*)(.*)$/s.exec(target) ?? [];
   const path = given.replaceAll(/\/{2,}/g, '/');
   const above = paths.find((each) => path.startsWith(`${each}/`)) ?? '';
   return { path: path.slice(above.length), query };
-}
-
-function createRouter(
-  options: HttpOptions,
-  handlerOf: (path: string) => Handler | undefined,
-  handleProbe: ProbeHandler,
-  isStopping: () => boolean,
-): Handler {
-  const { hosts, resource, limits } = options;
-  const abovePaths = publicPaths(options);
-  // A client can send any number of requests on one connection.
-  const enter = createCounter(limits.requests);
-
-  return async (request, response) => {
-    const { path, query } = readTarget(request.url ?? '', abovePaths);
-    request.url = path + query;
-    // An orchestrator sends probes to the IP address, and also while this server stops.
-    if (handleProbe(request, response)) return;
-    checkHostAndOrigin(request, hosts);
-    if (isGet(request) && resource !== undefined && isMetadataPath(path))
-      return sendJson(response, 200, resourceMetadata(resource));
-
-    const serve = handlerOf(path);
-    if (serve === undefined) throw new HttpError(404, 'path', 'MCP is served at /mcp.');
-    if (isStopping()) throw unavailable('stopping', 'This server is stopping.', { retryAfterSeconds: 1 });
-    const leave = enter();
-    if (leave === undefined) throw busy();
-    await serve(request, response).finally(leave);
-  };
 }
 
 /** Node sends no body in answer to HEAD. */
@@ -217,11 +204,14 @@ const isGet = ({ method }: IncomingMessage): boolean => method === 'GET' || meth
 const hostWarningSeconds = 600;
 
 /** Warns if a wrong setting may refuse everybody, and after too many requests of a caller. */
-function createRefusalNotes(metrics: Metrics, { log, now }: Pick<HttpOptions, 'log' | 'now'>): NoteRefusal {
+function createRefusalNotes(
+  count: (reason: string) => void,
+  { log, now }: Pick<HttpOptions, 'log' | 'now'>,
+): NoteRefusal {
   const secondsUntilWarning = createRateLimiter(1 / hostWarningSeconds, now, { burst: 1 });
   const logTooMany = createLimitedLog(now, log, 'refused');
   return (request, { reason, status, caller }) => {
-    metrics.refused(reason);
+    count(reason);
     if (reason === 'host' && secondsUntilWarning() === 0)
       log('warn', 'refused', { reason, status, host: request.headers.host, message: hostNotAllowed });
     else if (reason === 'rate' || reason === 'busy') logTooMany(request, reason, { status, caller });
@@ -235,36 +225,3 @@ const hostNotAllowed = words(
 
 /** JSON-RPC's code for errors of a server's own. */
 const refusedRequest = -32000;
-
-function refuse(request: IncomingMessage, response: ServerResponse, refusal: HttpError): void {
-  const { status, message, headers, answer = errorAnswer(null, refusedRequest, message) } = refusal;
-  request.resume();
-  sendJson(response, status, answer, headers);
-}
-
-type Readiness = 'ready' | `waiting for ${NeededPart}` | 'stopping';
-
-type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
-
-const createProbeHandler =
-  (readiness: () => Readiness): ProbeHandler =>
-  (request, response) => {
-    const [path] = (request.url ?? '').split('?');
-    if (!isGet(request) || (path !== '/healthz' && path !== '/readyz')) return false;
-    if (path === '/healthz') sendJson(response, 200, { status: 'alive' });
-    else {
-      const status = readiness();
-      sendJson(response, status === 'ready' ? 200 : 503, { status });
-    }
-    return true;
-  };
-
-const createMetricsHandler =
-  (metrics: Metrics, handleProbe: ProbeHandler, hosts: readonly string[]): Handler =>
-  async (request, response) => {
-    if (handleProbe(request, response)) return;
-    checkMetricsHost(request, hosts);
-    if (!isGet(request) || request.url !== '/metrics') throw new HttpError(404, 'path', 'Metrics are at /metrics.');
-    const text = await metrics.text();
-    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
-  };

@@ -144,20 +144,20 @@ test('with scripts, a choice applies at once, and finds each change with the ris
   expect(await page.getByText('Costs money', { exact: true }).count()).toBe(5);
 });
 
-test('somebody works through the plans: each leads to the next, and the last to the list', async () => {
+test('somebody works through the plans, and each leads back to the list', async () => {
   const served = await start();
   for (const instanceId of ['one', 'two', 'three']) await served.ask({ instanceId });
   const page = await openList(served);
-  await page.getByRole('link').first().click();
   const seen: string[] = [];
   for (let plan = 0; plan < 3; plan += 1) {
+    await page.getByRole('list').first().getByRole('link').first().click();
     await page.frameLocator('iframe').getByRole('button', { name: 'Do nothing' }).waitFor();
     await readAsAPerson();
     await page.frameLocator('iframe').getByRole('button', { name: 'Do nothing' }).click();
     await page.frameLocator('iframe').getByRole('heading', { name: 'Nothing was done' }).waitFor();
     expect(await page.getByText('Signed in as "bob"').isVisible()).toBe(true);
     seen.push(page.url());
-    await page.getByRole('link', { name: 'Next change' }).click();
+    await page.getByRole('link', { name: 'All changes' }).click();
   }
   expect(new Set(seen).size).toBe(3);
   await page.getByRole('heading', { name: 'Nothing waits for a decision' }).waitFor();

@@ -134,7 +134,7 @@ test('other plans that come while a plan is open appear in it', async () => {
       .getByLabel(/^Reason/)
       .inputValue(),
   ).toBe('Wait for Monday');
-  await page.getByRole('link', { name: 'Show the next change' }).waitFor();
+  await page.getByRole('link', { name: 'Show all changes' }).waitFor();
 });
 
 test('a person refuses', async () => {

@@ -10,7 +10,6 @@ import { createSeal } from '../../src/util/seal.js';
 import { readOutcome, readProposedChange } from '../../ui/change/read-change.js';
 import { textInUtc } from '../../ui/shared/read-fields.js';
 import { namedAccounts } from '../support/accounts.js';
-import { newChange } from '../support/changes.js';
 import {
   browserOf,
   type Decisions,
@@ -70,7 +69,7 @@ describe('below a path of a proxy', () => {
       await (await browser.get(`/decisions/${id}/`)).text(),
     ];
     const links = pages.flatMap((page) => [...page.matchAll(/ (?:href|action)="(\/[^"]*)"/g)].map(([, link]) => link));
-    expect(links.length).toBeGreaterThan(5);
+    expect(links.length).toBeGreaterThan(4);
     for (const link of links) expect(link).toMatch(/^\/ops\/decisions/);
     expect(await kindOf(await browser.decide(id, 'accept'))).toBe('accepted');
   });
@@ -190,7 +189,6 @@ describe('approval', () => {
   describe('a corrected plan', () => {
     const first = { diskSize: 100 };
     const second = { diskSize: 200 };
-    const listOf = async (browser: Awaited<ReturnType<typeof signedIn>>) => (await browser.get('/decisions')).text();
 
     test('is the successor of the old one, to which an open page of the old one leads', async () => {
       const { ask } = await start();
@@ -207,17 +205,12 @@ describe('approval', () => {
       });
     });
 
-    test('stands beside the older one in the list, and each page tells of the other, also after one was accepted', async () => {
+    test('and the older one tell of each other, also after one was accepted', async () => {
       const { pass } = await start();
       const older = await waiting(served, first);
-      await waiting(served, { instanceId: 'blog' });
       const newer = await waiting(served, second);
       pass(60_000);
       const bob = await signedIn();
-      const list = await listOf(bob);
-      expect(list.match(/Older: a newer plan waits/g)).toHaveLength(1);
-      expect(list.indexOf(newer)).toBeGreaterThan(list.indexOf(older));
-      expect(list.slice(list.indexOf(older), list.indexOf(newer))).not.toContain('blog');
       const warningsOn = async (id: string) =>
         textInUtc(readProposedChange((await bob.shown(id)).result._meta)?.warnings[0] ?? '');
       expect(await warningsOn(older)).toMatch(/^Another plan for "wiki" waits \(disk size 200 GB\), made \d+ s ago\.$/);
@@ -226,7 +219,6 @@ describe('approval', () => {
       expect(await warningsOn(newer)).toMatch(
         /^Another plan for "wiki" was accepted \(disk size 100 GB\), \d+ s ago\.$/,
       );
-      expect(await listOf(bob)).toContain('Another plan was accepted');
       // The remark is no part of what a decision is bound to.
       expect(await kindOf(await bob.decide(newer, 'accept'))).toBe('accepted');
     });
@@ -400,24 +392,6 @@ describe('the second person is another person', () => {
     expect(refused).toMatchObject({ ok: false, failure: { code: 'NeedsHuman' } });
     expect(refused.text).toContain('CLOUDOPS_HTTP_PERSON_CLAIM');
   });
-});
-
-test('the link to the next change visits all changes, in the order of their requests', async () => {
-  const { store } = await start();
-  const options = { byForm: false, byClick: false, onPage: true, byConfirmation: false };
-  const ids: string[] = [];
-  for (let count = 0; count < 3; count += 1) {
-    const change = newChange({ caller: 'alice', personId: 'alice', mode: 'approval', options });
-    await store.add(change, { lifetimeMs: 60_000 });
-    ids.push(change.id);
-  }
-  const browser = await signedIn();
-  const visited: string[] = [];
-  for (let at = `/decisions/${ids[0]}/`; visited.length < 4; ) {
-    visited.push(at.replaceAll(/\/|decisions/g, ''));
-    at = (await browser.get(`${at}next`)).headers.get('location') ?? '';
-  }
-  expect(visited.toSorted()).toEqual([...ids, ids[0]].toSorted());
 });
 
 describe('who may not decide', () => {

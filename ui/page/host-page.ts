@@ -18,7 +18,7 @@ class HostPage {
   readonly #heading = element('h1', { class: 'unseen' }, 'cloudops-mcp');
   readonly #problem = element('p', { role: 'alert' });
   readonly #note = element('p', { class: 'note', dir: 'auto' });
-  /** Leads to another change. */
+  /** Leads to the plan that replaced this one, or to the list. */
   readonly #successor = element('p', { role: 'status' });
   readonly #otherChange = element('p', { role: 'status' });
   /** Says what became of the session with which the page was loaded. */
@@ -93,7 +93,7 @@ class HostPage {
 
   #showOtherChange(waits: boolean): void {
     if (waits === this.#otherChange.hasChildNodes()) return;
-    const link = element('a', { href: 'next' }, t('Show the next change'));
+    const link = element('a', { href: '../' }, t('Show all changes'));
     this.#otherChange.replaceChildren(...(waits ? [t('Another change waits for a decision.'), ' ', link] : []));
   }
 
