@@ -6,9 +6,8 @@ import type { Next } from './next.js';
 import type { RequestBody } from './request-body.js';
 import type { UploadPart } from './upload/part.js';
 
-/** The built-in APIs of the cloud (docs/API.md: Endpoints). */
-const builtInServices = ['storage', 'catalog', 'devops'] as const;
-export const isBuiltInService = (service: string): boolean => builtInServices.some((builtIn) => builtIn === service);
+/** True for the APIs of the cloud that are built in (docs/API.md: Endpoints). */
+export const isBuiltInService = (service: string): boolean => ['storage', 'catalog', 'devops'].includes(service);
 
 /** Name of an API, built in or from operation files. */
 export type Service = string;
@@ -65,20 +64,7 @@ export interface ApiRequest {
   readonly region?: string | undefined;
 }
 
-/** An answer with a status from 200 to 299. */
-interface SuccessAnswer {
-  readonly status: number;
-  /** Names are in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Undefined if empty or malformed. */
-  readonly body: unknown;
-}
-
-/** An error in an answer whose status means success. */
-interface AnsweredError {
-  readonly code?: string | undefined;
-  readonly message?: string | undefined;
-}
+type AnsweredError = { readonly code?: string | undefined; readonly message?: string | undefined } | undefined;
 
 /** One operation as data and pure functions. Paths of arguments and fields are dotted: `networkConfig.networkId`. */
 export interface Operation<
@@ -118,15 +104,22 @@ export interface Operation<
   readonly takesToken?: boolean;
   /** With `none`, `extract` is not called. With `xmlText` and `jsonText`, it gets the text. */
   readonly answer: 'json' | 'jsonText' | 'xml' | 'xmlText' | 'text' | 'none';
-  /** Required if `output` also has fields that are not in the body. */
-  readonly answerBody?: AnswerBody;
+  /** Required if `output` also has fields that are not in the body. `fields` are the paths of those that are. */
+  readonly answerBody?: { readonly fields: readonly string[]; readonly root?: string | undefined };
   /**
    * Returns the record, or undefined for something else, such as an error page.
    * @param headers with names in lower case
    */
   extract(body: unknown, input: z.output<Input>, headers: Readonly<Record<string, string>>, status: number): unknown;
-  /** Finds an error in an answer with a successful status. With this function, an unreadable answer leaves a change unknown. */
-  errorOf?(answer: SuccessAnswer): AnsweredError | undefined | Promise<AnsweredError | undefined>;
+  /**
+   * Finds an error in an answer with a successful status. With this function, an unreadable answer leaves a change unknown.
+   * @param answer its `body` is undefined if empty or malformed, and the names of headers are in lower case
+   */
+  errorOf?(answer: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: unknown;
+  }): AnsweredError | Promise<AnsweredError>;
   /** Returns further members of an error. */
   errorDetails?(code: string, error: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   readonly follow?: Follow;
@@ -137,8 +130,11 @@ export interface Operation<
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
   /** Composes a call of several reads. Undefined for a call with one. */
   manyReads?(input: z.output<Input>): ManyReads | undefined;
-  /** The call succeeds without it, too. */
-  readonly followUpRead?: FollowUpRead<z.output<Input>, State>;
+  /** A read by another operation, made after the pages. The call succeeds without it, too. */
+  readonly followUpRead?: {
+    readonly operation: Operation;
+    input(input: z.output<Input>, state: State): Fields | undefined;
+  };
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
   /**
    * Returns the next step.
@@ -190,8 +186,12 @@ export interface Operation<
   outline?(path: string): OperationOutline;
   /** Arguments of a call that succeeds on the sandbox. */
   readonly example: z.input<Input> | (() => z.input<Input> | undefined);
-  /** A read with which `doctor` checks keys and endpoint. */
-  readonly probe?: Probe<z.input<Input>>;
+  /** A read with which `doctor` checks keys and endpoint. Its option `--bucket` replaces `bucket`. */
+  readonly probe?: {
+    readonly arguments: z.input<Input>;
+    /** Error codes that show a valid signature too. */
+    readonly accepted: readonly string[];
+  };
   readonly schemas?: { readonly input: JsonSchema; readonly output?: JsonSchema };
 }
 
@@ -202,12 +202,6 @@ export interface OperationOutline {
   readonly more: readonly string[];
   /** Fields of the answer that are masked, because they give out secrets. */
   readonly hidden: readonly string[];
-}
-
-interface AnswerBody {
-  /** Paths of the fields that come from the body. */
-  readonly fields: readonly string[];
-  readonly root?: string | undefined;
 }
 
 /** A read by another operation, made before a change. */
@@ -252,25 +246,18 @@ export type Chosen =
   | { readonly kind: 'nothing'; readonly why: SafeText }
   | { readonly kind: 'tooMany'; readonly problem: SafeText };
 
-/** A read by another operation, made after the pages. */
-interface FollowUpRead<Input, State = unknown> {
-  readonly operation: Operation;
-  input(input: Input, state: State): Readonly<Record<string, unknown>> | undefined;
-}
-
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Yields reads that are made at the same time, and gets their endings in the same order. Returns the function that makes the record, whose
- * lists must not be shortened if `isWhole` is true. The call fails with its first read.
+ * Yields reads of the same account that are made at the same time, and gets their endings in the same order. A tool that the caller may not
+ * use is refused. Returns the function that makes the record, whose lists must not be shortened if `isWhole` is true. The call fails with its
+ * first read.
  */
-export type ManyReads = Generator<readonly PartialRead[], (isWhole: boolean) => Fields, readonly PartialReadEnd[]>;
-
-/** A read of the same account, refused if the caller may not use the tool. */
-interface PartialRead {
-  readonly tool: string;
-  readonly input: Fields;
-}
+export type ManyReads = Generator<
+  readonly { readonly tool: string; readonly input: Fields }[],
+  (isWhole: boolean) => Fields,
+  readonly PartialReadEnd[]
+>;
 
 export type PartialReadEnd =
   | { readonly kind: 'read'; readonly record: Fields }
@@ -331,17 +318,6 @@ export interface Page<PageRecord> {
   readonly receivedAt: string;
 }
 
-/** How the pages of a read ended. */
-interface PagesEnd {
-  readonly followUp?: Readonly<Record<string, unknown>> | undefined;
-  /** Start of the first page that was not read. */
-  readonly unread?: PageStart | undefined;
-  /** Nothing shows that the list is complete. */
-  readonly mayHaveMore: boolean;
-  /** Lists must not be shortened. */
-  readonly isWhole?: boolean;
-}
-
 /** Reduces the pages of an answer to a state, so that long lists need little memory. */
 export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   page(): PageSchema;
@@ -350,7 +326,19 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   start(input: Input): State;
   /** May modify `state`. */
   add(state: State, page: Page<Lenient<z.output<PageSchema>>>, input: Input): PageStep<State>;
-  result(state: State, input: Input, end: PagesEnd): Output;
+  result(
+    state: State,
+    input: Input,
+    end: {
+      readonly followUp?: Fields | undefined;
+      /** Start of the first page that was not read. */
+      readonly unread?: PageStart | undefined;
+      /** Nothing shows that the list is complete. */
+      readonly mayHaveMore: boolean;
+      /** Lists must not be shortened. */
+      readonly isWhole?: boolean;
+    },
+  ): Output;
   /** Parts of an upload for a view. */
   parts?(state: State, input: Input): readonly UploadPart[] | undefined;
   /** For progress messages. */
@@ -361,27 +349,10 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
 export type PageStart = Readonly<Record<string, string>>;
 
 /** The step after a page. `doubt` says why entries may be missing. */
-export type PageStep<State> =
-  | {
-      readonly kind: 'end';
-      readonly state: State;
-      readonly doubt?: SafeText | undefined;
-      readonly warning?: SafeText | undefined;
-    }
-  | {
-      readonly kind: 'next';
-      readonly state: State;
-      readonly after: PageStart;
-      readonly warning?: SafeText | undefined;
-    };
-
-/** A call that shows if the API accepts the access keys. */
-interface Probe<Arguments> {
-  /** The option `--bucket` of `doctor` replaces `bucket`. */
-  readonly arguments: Arguments;
-  /** Error codes that show a valid signature too. */
-  readonly accepted: readonly string[];
-}
+export type PageStep<State> = { readonly state: State; readonly warning?: SafeText | undefined } & (
+  | { readonly kind: 'end'; readonly doubt?: SafeText | undefined }
+  | { readonly kind: 'next'; readonly after: PageStart }
+);
 
 /** The type `T` with all fields optional, at any depth. */
 export type Lenient<T> = T extends readonly (infer Element)[]
