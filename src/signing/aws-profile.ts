@@ -18,17 +18,8 @@ export interface ProfileFacts {
   readonly endpointUrl: string | undefined;
 }
 
-export interface Profile extends ProfileFacts {
-  readonly keys: KeyOrigin;
-}
-
-interface ProfileFiles {
-  readonly config: string;
-  readonly credentials: string;
-}
-
 /** From AWS's environment variables, or in `~/.aws`. */
-export function filesOfProfiles(env: Environment): ProfileFiles {
+export function filesOfProfiles(env: Environment) {
   const home = env.HOME || env.USERPROFILE || homedir();
   const pathOf = (path: string) => {
     const expanded = path.replace(/\$(?:(\w+)|\{([^}]+)\})/g, (all, plain, braced) => env[plain ?? braced] ?? all);
@@ -73,7 +64,11 @@ interface Context {
 }
 
 /** @throws KeysUnavailable if the profile is missing or unusable */
-export async function readProfile(name: string, files: ProfileFiles, env: Environment): Promise<Profile> {
+export async function readProfile(
+  name: string,
+  files: ReturnType<typeof filesOfProfiles>,
+  env: Environment,
+): Promise<KeyOrigin & ProfileFacts> {
   const [file, credentials] = await Promise.all([readSections(files.config), readSections(files.credentials)]);
   const config = sectionsNamed('profile', file);
   const settings = settingsOf(name, { config, credentials });
@@ -93,7 +88,7 @@ export async function readProfile(name: string, files: ProfileFiles, env: Enviro
     return { region: region || regionOf(env), endpoint };
   };
   const context = { config, credentials, sessions: sectionsNamed('sso-session', file), env, clientOf };
-  return { region, endpointUrl, keys: originOf(name, context, []) };
+  return { ...originOf(name, context, []), region, endpointUrl };
 }
 
 /** Encrypted, or on this machine. */

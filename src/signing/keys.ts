@@ -1,5 +1,5 @@
-import { fileFault, ShownError } from '../util/log.js';
-import { type SafeText, say, words } from '../util/safe-text.js';
+import { ShownError } from '../util/log.js';
+import type { SafeText } from '../util/safe-text.js';
 import type { Credentials } from './sign.js';
 
 /** The source of an account's keys, which may change while this server runs. */
@@ -67,17 +67,8 @@ export function wholeCredentials({
 export const refusedKeyCodes =
   /^(ExpiredToken(Exception)?|TokenRefreshRequired|InvalidAccessKeyId|InvalidToken|InvalidClientTokenId|UnrecognizedClientException)$/i;
 
-export const unreadableKeys = (error: unknown): KeysUnavailable =>
-  new KeysUnavailable(
-    say`a file of keys cannot be read (${fileFault(error)})`,
-    words('Correct the path, or the file.'),
-  );
-
 export const fixedKeys = (credentials: Credentials): KeySource => ({
   id: `key ${credentials.accessKeyId}`,
   current: async () => credentials,
   renewed: async () => undefined,
 });
-
-export const areSameKeys = (a: Credentials, b: Credentials): boolean =>
-  a.accessKeyId === b.accessKeyId && a.secretAccessKey === b.secretAccessKey && a.sessionToken === b.sessionToken;

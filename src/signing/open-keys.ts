@@ -2,19 +2,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../util/log.js';
 import { regularFile } from '../util/regular-file.js';
-import { say, words } from '../util/safe-text.js';
-import { filesOfProfiles, type Profile, type ProfileFacts, readProfile } from './aws-profile.js';
-import { type Platform, platformOrigin, program } from './key-origins.js';
-import {
-  areSameKeys,
-  fixedKeys,
-  type KeyOrigin,
-  type KeySource,
-  KeysUnavailable,
-  type TemporaryKeys,
-  wholeCredentials,
-} from './keys.js';
-import { type Access, createRenewedValue, type RenewalOptions } from './renewed-value.js';
+import { words } from '../util/safe-text.js';
+import { filesOfProfiles, type ProfileFacts, readProfile } from './aws-profile.js';
+import { givenKeys, type Platform, platformOrigin, program } from './key-origins.js';
+import { fixedKeys, type KeyReadOptions, type KeySource, KeysUnavailable, wholeCredentials } from './keys.js';
+import { type RenewalAccess, renewKeys } from './renew-keys.js';
 import type { Credentials } from './sign.js';
 
 export type KeySettings =
@@ -30,9 +22,7 @@ interface KeyOrFileSettings {
   readonly files: Partial<Record<keyof Credentials, string | undefined>>;
 }
 
-export interface KeyDependencies {
-  /** Without the settings of this server. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+export interface KeyDependencies extends Pick<KeyReadOptions, 'env'> {
   readonly now: () => Date;
   readonly log: Log;
   /** Aborts when no call needs keys any more. Running programs are then killed. */
@@ -50,104 +40,50 @@ interface OpenKeys {
  * @throws KeysUnavailable if keys in settings or files are missing
  */
 export function openKeys(settings: KeySettings, dependencies: KeyDependencies): OpenKeys {
+  const { env, stop = new AbortController().signal } = dependencies;
+  const access: RenewalAccess = { ...dependencies, stop, stat, sleep: (milliseconds) => delay(milliseconds) };
   switch (settings.kind) {
     case 'keys':
-      return { keys: openKeysOrKeyFiles(settings, dependencies) };
+      return { keys: openKeysOrKeyFiles(settings, access) };
     case 'process': {
       const { command } = settings;
       const origin = program(words('CLOUDOPS_CREDENTIAL_PROCESS'), command);
-      return { keys: openOrigin(`process ${JSON.stringify(command)}`, origin, dependencies) };
+      const id = `process ${JSON.stringify(command)}`;
+      return { keys: renewKeys({ id, paths: [], findOrigin: async () => origin }, access) };
     }
     case 'platform': {
-      const { platform } = settings;
-      return { keys: openOrigin(`platform ${platform}`, platformOrigin(platform, dependencies.env), dependencies) };
+      const id = `platform ${settings.platform}`;
+      const origin = platformOrigin(settings.platform, env);
+      return { keys: renewKeys({ id, paths: [], findOrigin: async () => origin }, access) };
     }
-    case 'profile':
-      return openProfile(settings.name, dependencies);
+    case 'profile': {
+      const { name } = settings;
+      const files = filesOfProfiles(env);
+      const findOrigin = () => readProfile(name, files, env);
+      const keys = renewKeys({ id: `profile ${name}`, paths: Object.values(files), findOrigin }, access);
+      return { keys, profile: keys.origin };
+    }
   }
 }
 
-type Reading = Pick<RenewalOptions<TemporaryKeys>, 'paths' | 'initial' | 'read' | 'pauseMs'> & {
-  /** Undefined if the keys do not expire. */
-  readonly expired?: KeysUnavailable;
-};
-
-function openReading(id: string, { expired, ...reading }: Reading, dependencies: KeyDependencies): KeySource {
-  const keys = createRenewedValue<TemporaryKeys>({
-    ...accessOf(dependencies),
-    ...reading,
-    ...(expired && { expiry: { of: ({ expiresAt }: TemporaryKeys) => expiresAt, error: expired } }),
-    describe: ({ credentials, expiresAt }) => ({ key: credentials.accessKeyId, expires: expiresAt?.toISOString() }),
-  });
-  return {
-    id,
-    current: async () => (await keys.current()).credentials,
-    renewed: async (refused) =>
-      (await keys.renewed(({ credentials }) => areSameKeys(credentials, refused)))?.credentials,
-  };
-}
-
-const accessOf = ({ now, log }: KeyDependencies): Access => ({
-  now,
-  log,
-  stat,
-  sleep: (milliseconds) => delay(milliseconds),
-});
-
-function openOrigin(id: string, origin: KeyOrigin, dependencies: KeyDependencies): KeySource {
-  const { env, stop = new AbortController().signal } = dependencies;
-  const { name, remedy, pauseMs } = origin;
-  const expired = new KeysUnavailable(say`${name} gave keys that have expired`, remedy);
-  return openReading(id, { paths: [], read: () => origin.read({ env, stop }), pauseMs, expired }, dependencies);
-}
-
-function openProfile(name: string, dependencies: KeyDependencies): OpenKeys {
-  const { env } = dependencies;
-  const id = `profile ${name}`;
-  const files = filesOfProfiles(env);
-  const paths = [files.config, files.credentials];
-  const read = () => readProfile(name, files, env);
-  const describe = () => ({ read: paths });
-  const profiles = createRenewedValue({ ...accessOf(dependencies), paths, read, pauseMs: 0, describe });
-
-  let last: { readonly origin: KeyOrigin; readonly source: KeySource } | undefined;
-  // A source remembers its keys, so it is used until the profile changes.
-  const sourceOf = ({ keys: origin }: Profile): KeySource => {
-    if (last?.origin !== origin) last = { origin, source: openOrigin(id, origin, dependencies) };
-    return last.source;
-  };
-  const keys: KeySource = {
-    id,
-    current: async () => sourceOf(await profiles.current()).current(),
-    renewed: async (refused) => {
-      // New keys may just be written, so this waits until the files have stopped changing.
-      const source = sourceOf((await profiles.renewed(() => false)) ?? (await profiles.current()));
-      const current = await source.current();
-      return areSameKeys(current, refused) ? source.renewed(refused) : current;
-    },
-  };
-  return { keys, profile: () => profiles.current() };
-}
-
-function openKeysOrKeyFiles({ credentials, files }: KeyOrFileSettings, dependencies: KeyDependencies): KeySource {
+function openKeysOrKeyFiles({ credentials, files }: KeyOrFileSettings, access: RenewalAccess): KeySource {
   const initial = wholeCredentials(credentials);
   if (initial === undefined) throw new KeysUnavailable(words('keys are missing'), keyFileRemedy);
 
   const entries = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
   if (entries.length === 0) return fixedKeys(initial);
 
-  const read = async () => {
+  const findOrigin = async () => {
     const texts = await Promise.all(entries.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
     const keys = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
     // White space inside a key ID or token is refused too.
     if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'), keyFileRemedy);
-    return { credentials: keys, expiresAt: undefined };
+    return givenKeys(words('a file of keys'), keyFileRemedy, keys);
   };
   // A key ID that is not in a file cannot change.
   const id = files.accessKeyId === undefined ? `key ${initial.accessKeyId}` : `file ${files.accessKeyId}`;
   const paths = entries.map(([, path]) => path);
-  const reading = { paths, initial: { credentials: initial, expiresAt: undefined }, read, pauseMs: 0 };
-  return openReading(id, reading, dependencies);
+  return renewKeys({ id, paths, initial: { credentials: initial, expiresAt: undefined }, findOrigin }, access);
 }
 
 const keyFileRemedy = words('Write the key, and nothing else, into the file.');

@@ -114,11 +114,11 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['eval/README.md', `in ${situations.length} situations`],
   [
     'docs/CONFIGURATION.md',
-    `when a file has changed and all of them have been still for ${seconds(constant('src/signing/renewed-value.ts', 'quietMs'))}`,
+    `when a file has changed and all of them have been still for ${seconds(constant('src/signing/renew-keys.ts', 'quietMs'))}`,
   ],
   [
     'docs/CONFIGURATION.md',
-    `${inMinutes(constant('src/signing/renewed-value.ts', 'earlyMs'))} before they expire, at most once ${inMinutes(constant('src/signing/key-origins.ts', 'programPauseMs'))}`,
+    `${inMinutes(constant('src/signing/renew-keys.ts', 'earlyMs'))} before they expire, at most once ${inMinutes(constant('src/signing/key-origins.ts', 'programPauseMs'))}`,
   ],
   ['docs/CONFIGURATION.md', `(after ${plansExpire} or, with a page for decisions, \`CLOUDOPS_PLAN_HOURS\`)`],
   ['docs/TROUBLESHOOTING.md', `differ by more than ${aDay(constant('src/transport/retry.ts', 'maximumOffsetMs'))}`],

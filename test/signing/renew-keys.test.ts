@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { KeysUnavailable } from '../../src/signing/keys.js';
-import { createRenewedValue } from '../../src/signing/renewed-value.js';
+import { type KeyOrigin, KeysUnavailable } from '../../src/signing/keys.js';
+import { renewKeys } from '../../src/signing/renew-keys.js';
 import { words } from '../../src/util/safe-text.js';
 
-/** A value is read again when its files have changed, when it is about to expire, and when it was refused. */
+/** Keys are read again when their files have changed, when they are about to expire, and when they were refused. */
 
-/** A value that is made of two files. */
+const pairOf = (accessKeyId: string, secretAccessKey: string) => ({ accessKeyId, secretAccessKey });
+
+/** Keys in two files, written as `id/secret`. */
 function setUp(initial: string | undefined = undefined, { whileRead = () => {}, whileAsleep = () => {} } = {}) {
   let time = 1_000_000;
   let sleeps = 0;
@@ -17,36 +19,44 @@ function setUp(initial: string | undefined = undefined, { whileRead = () => {}, 
   write('/secret', 'old');
   time += 60_000;
   const reads: string[] = [];
-  const read = async () => {
+  const findOrigin = async (): Promise<KeyOrigin> => {
     const [id = '', secret = ''] = ['/id', '/secret'].map((path) => files.get(path)?.text);
     reads.push(`${id}/${secret}`);
     whileRead();
-    if (id === '' || secret === '')
-      throw new KeysUnavailable(words('a file of keys is empty'), words('Write the key.'));
-    return `${id}/${secret}`;
+    const [name, remedy] = [words('a file of keys'), words('Write the key.')];
+    if (id === '' || secret === '') throw new KeysUnavailable(words('a file of keys is empty'), remedy);
+    const read = async () => ({ credentials: pairOf(id, secret), expiresAt: undefined });
+    return { name, remedy, pauseMs: 0, read };
   };
-  const watched = createRenewedValue({
-    paths: ['/id', '/secret'],
-    initial,
-    read,
-    pauseMs: 0,
-    describe: () => ({ read: ['/id', '/secret'] }),
-    stat: async (path) => {
-      const file = files.get(path);
-      if (file === undefined) throw new Error('ENOENT');
-      const { text, at, writtenAt } = file;
-      return { dev: 1, ino: at, size: text.length, mtimeMs: writtenAt, ctimeMs: at };
+  const [id = '', secret = ''] = initial?.split('/') ?? [];
+  const first = initial === undefined ? undefined : { credentials: pairOf(id, secret), expiresAt: undefined };
+  const keys = renewKeys(
+    { id: 'files', paths: ['/id', '/secret'], initial: first, findOrigin },
+    {
+      env: {},
+      stop: new AbortController().signal,
+      stat: async (path) => {
+        const file = files.get(path);
+        if (file === undefined) throw new Error('ENOENT');
+        const { text, at, writtenAt } = file;
+        return { dev: 1, ino: at, size: text.length, mtimeMs: writtenAt, ctimeMs: at };
+      },
+      now: () => new Date(time),
+      sleep: async (milliseconds) => {
+        time += milliseconds;
+        sleeps += 1;
+        whileAsleep();
+      },
+      log: (level, event, fields) => logged.push([level, event, fields]),
     },
-    now: () => new Date(time),
-    sleep: async (milliseconds) => {
-      time += milliseconds;
-      sleeps += 1;
-      whileAsleep();
-    },
-    log: (level, event, fields) => logged.push([level, event, fields]),
-  });
+  );
   const pass = (milliseconds: number) => {
     time += milliseconds;
+  };
+  const textOf = (found: ReturnType<typeof pairOf> | undefined) => found && Object.values(found).join('/');
+  const watched = {
+    current: async () => textOf(await keys.current()),
+    renewed: async () => textOf(await keys.renewed(pairOf('old', 'old'))),
   };
   return { watched, write, remove: (path: string) => files.delete(path), pass, reads, logged, sleeps: () => sleeps };
 }
@@ -83,7 +93,7 @@ test('a call whose keys were refused waits for files that are changing', async (
   write('/id', 'new');
   pass(100);
   write('/secret', 'new');
-  expect(await watched.renewed((value) => value === 'old/old')).toBe('new/new');
+  expect(await watched.renewed()).toBe('new/new');
 });
 
 test('times of another clock do not keep files from being read', async () => {
@@ -118,7 +128,7 @@ test('files that change while they are read are read again', async () => {
   pass(1000);
   expect(await watched.current()).toBe('new/old');
   expect(reads).toEqual(['old/old', 'new/old']);
-  expect(logged).toEqual([['info', 'keys', { read: ['/id', '/secret'] }]]);
+  expect(logged).toEqual([['info', 'keys', { key: 'new', expires: undefined }]]);
 });
 
 test('without a value, each call tries again, and the log says why', async () => {
@@ -149,14 +159,14 @@ describe('a call whose keys were refused', () => {
   test('reads files again that seem unchanged', async () => {
     const { watched, reads } = setUp();
     await watched.current();
-    expect(await watched.renewed((value) => value === 'old/old')).toBeUndefined();
+    expect(await watched.renewed()).toBeUndefined();
     expect(reads).toEqual(['old/old', 'old/old']);
   });
 
   test('waits five seconds at most', async () => {
     const { watched, write, sleeps } = setUp('old/old', { whileAsleep: () => write('/id', 'new') });
     write('/id', 'new');
-    expect(await watched.renewed((value) => value === 'old/old')).toBeUndefined();
+    expect(await watched.renewed()).toBeUndefined();
     expect(sleeps()).toBe(20);
   });
 });
