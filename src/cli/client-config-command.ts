@@ -21,8 +21,8 @@ export const clientConfigCommand: Command = {
     const missing = values.SANDBOX ? [] : accounts.all.flatMap(({ keys }) => missingVariables(keys));
     const secrets = [...new Set([...missing, ...origins.filter(({ secret }) => secret).map(({ name }) => name)])];
     // Clients choose the working directory of the server, so paths are absolute.
-    const copied = origins.flatMap(({ name, value, isPath, secret }) =>
-      secret ? [] : [[name, isPath ? resolve(value) : value] as const],
+    const copied = origins.flatMap(({ name, shown, isPath, secret }) =>
+      secret ? [] : [[name, isPath ? resolve(shown) : shown] as const],
     );
     // Secrets are not printed. The client replaces the reference by its own variable.
     const env = Object.fromEntries([...copied, ...secrets.map((name) => [name, `\${${name}}`] as const)]);

@@ -3,7 +3,7 @@ import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { withSecret } from '../calls/insert-secrets.js';
 import { isAllowed } from '../calls/policy.js';
 import { requestLines } from '../calls/result-text.js';
-import { withDefaults } from '../config/setting-values.js';
+import { withDefaults } from '../config/read-settings.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { draftFile } from '../models/draft.js';
 import { openModel } from '../models/from-model.js';

@@ -41,8 +41,7 @@ export function describeConfig(
 
 function settingRow(setting: Setting, origins: Config['origins']): readonly string[] {
   const row = settings[setting];
-  const help = helpOf(row);
-  const name = variableName(setting);
+  const [name, help] = [variableName(setting), helpOf(row)];
   const origin = origins.find((each) => each.setting === setting);
   if (origin === undefined) return [name, String(row.default ?? 'not set'), 'default', help];
   return [name, origin.isFile ? `read from ${quote(origin.shown)}` : origin.shown, 'environment', help];

@@ -8,8 +8,8 @@ import type { Credentials } from '../signing/sign.js';
 import { isBuiltInService } from '../tools/define-operation.js';
 import { lazy } from '../util/objects.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
-import { type AccountConfig, type AccountsConfig, problemOfEndpoint } from './accounts.js';
-import { regionName } from './setting-schemas.js';
+import { type AccountConfig, type AccountsConfig, isPlainHttp, plainHttp } from './accounts.js';
+import { parseSetting, type Report } from './read-settings.js';
 import { variableName } from './settings.js';
 
 type SandboxCloud = Pick<Cloud, 'endpoints' | 'signingServices'> & { readonly credentials: Credentials };
@@ -84,16 +84,13 @@ export function missingVariables(keys: KeySettings): string[] {
 /** Settings win over the profile. @throws Refusal if the region or the endpoint in the profile is wrong */
 function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
   const problems: SafeText[] = [];
-  if (region !== undefined && !regionName().safeParse(region).success)
-    problems.push(words('its region is not a region name'));
-  const endpointProblem = endpointUrl === undefined ? undefined : problemOfEndpoint(endpointUrl, allowHttp);
-  if (endpointProblem !== undefined) problems.push(say`its endpoint_url ${endpointProblem}`);
-  if (problems.length > 0)
-    throw new Refusal(
-      'NotConfigured',
-      problems.map((problem) => say`the profile cannot be used: ${problem}`),
-    );
-
+  const report: Report = (problem) => void problems.push(say`the profile cannot be used: ${words(problem)}`);
+  if (region !== undefined) parseSetting('REGION', region, words('its region'), report);
+  if (endpointUrl !== undefined) {
+    const url = parseSetting('STORAGE_URL', endpointUrl, words('its endpoint_url'), report);
+    if (!allowHttp && isPlainHttp(url)) report(say`its endpoint_url ${plainHttp}`);
+  }
+  if (problems.length > 0) throw new Refusal('NotConfigured', problems);
   return {
     region: cloud.regionIsConfigured ? cloud.region : (region ?? cloud.region),
     regionIsConfigured: cloud.regionIsConfigured || region !== undefined,

@@ -1,4 +1,3 @@
-import { endpointSetting } from '../calls/endpoint.js';
 import type { OwnOperations } from '../models/load-operations.js';
 import type { ServiceSources } from '../models/service-sources.js';
 import { isBuiltInService, type Operation, type Service } from '../tools/define-operation.js';
@@ -59,7 +58,3 @@ export const addedServices = ({ operations, services = noServices }: Omit<OwnOpe
   const apis = [...operations.map(({ service }) => service), ...[...services.values()].map(({ api }) => api)];
   return [...new Set(apis.filter((api) => !isBuiltInService(api)))];
 };
-
-/** Settings for the endpoints of added services. */
-export const addedSettings = (ownOperations: OwnOperations): string[] =>
-  addedServices(ownOperations).map(endpointSetting);

@@ -177,8 +177,8 @@ export interface Row extends Flags {
 }
 
 interface Flags {
-  /** The command `client-config` makes a `path` absolute. Only the program of a `command` is shown. */
-  readonly kind?: 'switch' | 'path' | 'command';
+  /** The command `client-config` makes a `path` absolute. */
+  readonly kind?: 'switch' | 'path';
   readonly default?: string | number;
   /** True for a value that is never shown. */
   readonly secret?: true;

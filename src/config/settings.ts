@@ -3,9 +3,35 @@ import { consentModes, deleteConfirmations } from '../calls/account.js';
 import { languages } from '../util/language.js';
 import { logLevels } from '../util/log.js';
 import { own, type SafeText } from '../util/safe-text.js';
-import { keySettings } from './key-settings.js';
 import * as schemas from './setting-schemas.js';
 import { type Row, row } from './setting-schemas.js';
+
+/** Where keys come from. A new source is also added in `signing/open-keys.ts`. */
+const keySettings = {
+  ACCESS_KEY_ID: row('access key of the account', schemas.headerText, { file: true, account: true }),
+  SECRET_ACCESS_KEY: row('its secret', schemas.anyText, { secret: true, file: true, account: true }),
+  SESSION_TOKEN: row('session token of temporary credentials', schemas.headerText, {
+    secret: true,
+    file: true,
+    account: true,
+  }),
+  CREDENTIAL_PROCESS: row(
+    'program that prints the keys as for credential_process of AWS: a JSON array of its name and arguments',
+    schemas.command,
+    { secret: true, account: true },
+  ),
+  PROFILE: row(
+    'profile of ~/.aws/config and ~/.aws/credentials, for keys, region and endpoint_url (storage)',
+    schemas.anyText,
+    { account: true },
+  ),
+  CREDENTIAL_SOURCE: row(
+    'platform that gives keys: web-identity, container or instance',
+    schemas.choice(['web-identity', 'container', 'instance']),
+    { account: true },
+  ),
+};
+export const isKeySetting = (name: string): name is keyof typeof keySettings => Object.hasOwn(keySettings, name);
 
 const path = (help: string) => row(help, schemas.anyText, { kind: 'path' });
 
@@ -191,9 +217,20 @@ export const safeVariableName = (setting: string): SafeText => own(variableName(
 /** The settings of the endpoints of built-in APIs. */
 export const endpointSettings = ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'] as const;
 
-/** All names that users can set, including names with `_FILE`. */
-export const inputs = settingNames.flatMap((setting) => {
-  const { secret = false, file = false } = settings[setting];
-  const direct = { name: setting, setting, isFile: false, isSecret: secret };
+/** A name that users can set in the environment. */
+export interface Input {
+  readonly name: string;
+  /** For the endpoint of an API that operation files add, a setting with the same rules. */
+  readonly setting: Setting;
+  /** The added API. */
+  readonly service?: string;
+  readonly isFile: boolean;
+  readonly isSecret: boolean;
+}
+
+/** All names, including names with `_FILE`. */
+export const inputs = settingNames.flatMap((setting): Input[] => {
+  const { secret: isSecret = false, file } = settings[setting];
+  const direct = { name: setting, setting, isFile: false, isSecret };
   return file ? [direct, { name: `${setting}_FILE`, setting, isFile: true, isSecret: false }] : [direct];
 });

@@ -51,7 +51,7 @@ test('the sandbox needs no secret', async () => {
 test.each([{ CLOUDOPS_PROFILE: 'prod' }, { CLOUDOPS_CREDENTIAL_PROCESS: '["/usr/local/bin/keys"]' }])(
   'with %j, no access key is asked for, because the server would refuse both',
   async (given) => {
-    expect((await serverOf(given)).env).toEqual(given);
+    expect(Object.keys((await serverOf(given)).env)).toEqual(Object.keys(given));
   },
 );
 

@@ -188,11 +188,11 @@ describe('refused, by the name of the field', () => {
       accounts: { a: { region: 'a/b', regoin: 'x' }, B: { description: 1 }, c: { regions: ['jp-west-1'] } },
     };
     expect(refused(content)).toEqual([
+      expect.stringContaining('accounts.a.region is "a/b"'),
       expect.stringContaining('accounts.a.regoin is not a setting'),
       expect.stringContaining('accounts.B.description must be a text'),
       expect.stringContaining('B must be a name'),
       expect.stringContaining('default is none'),
-      expect.stringContaining('accounts.a.region is "a/b"'),
       expect.stringContaining('accounts.c.regions does not include jp-east-1'),
     ]);
   });
@@ -224,7 +224,7 @@ test('a state key file may hold several keys, none of them short', () => {
   expect(of(`${one}\n${other}\n`)).toMatchObject({ ok: true, config: { values: { STATE_KEY: [one, other] } } });
   expect(of(`${one}\nMARKER\n`)).toEqual({
     ok: false,
-    problems: [expect.stringMatching(/^CLOUDOPS_STATE_KEY must have at least 32 characters in each line/)],
+    problems: [expect.stringMatching(/^CLOUDOPS_STATE_KEY_FILE must have at least 32 characters in each line/)],
   });
 });
 

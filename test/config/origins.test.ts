@@ -14,8 +14,9 @@ test.each([
   ['CLOUDOPS_STATE_KEY_FILE', '/run/state-key', '/run/state-key', path],
   ['CLOUDOPS_JOURNAL', '/var/lib/journal.db', '/var/lib/journal.db', path],
   ['CLOUDOPS_JOURNAL', 'postgres://user:MARKER@db.example.com/ops', 'postgres://db.example.com/ops', secret],
+  ['CLOUDOPS_CREDENTIAL_PROCESS', '["/usr/bin/vault", "--token=MARKER"]', 'set, not shown', secret],
   ['CLOUDOPS_PROFILE', 'postgres://db.example.com/ops', 'postgres://db.example.com/ops', open],
-] as const)('%s=%s is shown as %s', (name, text, value, kind) => {
+] as const)('%s=%s is shown as %s', (name, text, shown, kind) => {
   const result = load({ [name]: text }, { '/run/state-key': key });
-  expect(result.ok && result.config.origins).toMatchObject([{ name, value, shown: value, ...kind }]);
+  expect(result.ok && result.config.origins).toMatchObject([{ name, shown, ...kind }]);
 });

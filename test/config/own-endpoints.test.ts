@@ -28,13 +28,6 @@ describe('one that no operation has', () => {
     expect(problems({ CLOUDOPS_ENDPOINT_CATALOGS_URL: value, CLOUDOPS_REGOIN: value })).toEqual([]);
   });
 
-  test('is the endpoint of a built-in API by another name', () => {
-    for (const name of ['CLOUDOPS_ENDPOINT_STORAGE_URL', 'CLOUDOPS_ENDPOINT_S3_URL'])
-      expect(problems({ [name]: 'https://a.example.com' })).toEqual([
-        `${name} is not a setting; did you mean CLOUDOPS_STORAGE_URL?`,
-      ]);
-  });
-
   test('is no setting', () => {
     const found = problems(env, {}, own);
     expect(named(found)).toEqual(others.filter((name) => !name.startsWith('X')));

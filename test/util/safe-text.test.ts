@@ -174,7 +174,7 @@ test.each([
       'cli/run.ts',
       'config/accounts-file.ts',
       'config/accounts.ts',
-      'config/setting-values.ts',
+      'config/read-settings.ts',
       'mcp/views/results.ts',
       'models/answer-summary.ts',
       'models/change-texts.ts',
