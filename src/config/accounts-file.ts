@@ -4,8 +4,7 @@ import { didYouMean } from '../util/did-you-mean.js';
 import { isObject, lazy, parseJson, textAt } from '../util/objects.js';
 import { defined, namesOf, own, type SafeText, say, words } from '../util/safe-text.js';
 import type { Report } from './read-settings.js';
-import { anyText, endpoint } from './setting-schemas.js';
-import { type Setting, settingNames, settings } from './settings.js';
+import { anyText, endpoint, type Setting, settingNames, settings } from './settings.js';
 
 /** Reads the accounts file. `accounts.ts` finds contradictions between its settings. */
 
