@@ -3,7 +3,7 @@ import type { Environment } from '../config/environment.js';
 import type { Config, ConfigResult } from '../config/load-config.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
+import { defined, namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import type { Screen } from './layout.js';
 import type { Arguments, CommandSyntax } from './parse-arguments.js';
 
@@ -69,6 +69,15 @@ export function validConfig({ config }: Invocation): Config {
   if (config.ok) return config.config;
   throw new UsageError(...config.problems);
 }
+
+/** Names settings as they are used here, such as `CLOUDOPS_JOURNAL_FILE` for `CLOUDOPS_JOURNAL`. */
+export const asUsed = (text: SafeText, { origins }: Pick<Config, 'origins'>): SafeText =>
+  defined(
+    text.text.replace(
+      /CLOUDOPS_([A-Z_]+)/g,
+      (name, setting) => origins.find((each) => each.setting === setting)?.name ?? name,
+    ),
+  );
 
 export const addressOptions = { host: 'value', port: 'value' } as const;
 export const defaultAddress = { host: '127.0.0.1', port: '8080' };

@@ -11,7 +11,7 @@ import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
 import { counted, exact, join, own, say, withTimes, words } from '../util/safe-text.js';
-import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
+import { asUsed, type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
 import { columnsOf, localTimeIn, printLine, wrapped } from './layout.js';
 
@@ -38,7 +38,7 @@ export const journalCommand: Command = {
       const lacksRight = action !== undefined && textAt(thrown, 'code') === insufficientPrivilege;
       const error = lacksRight ? new JournalFault('tables', words('this role may not')) : thrown;
       const done = words(action === undefined ? 'read' : `${action}d`);
-      const remedy = journalRemedy(error, storePlace(config.values.JOURNAL).path === undefined);
+      const remedy = asUsed(journalRemedy(error, storePlace(config.values.JOURNAL).path === undefined), config);
       printLine(invocation.terminal.stderr, say`The journal cannot be ${done} (${shownReason(error)}). ${remedy}`);
       return 1;
     }
