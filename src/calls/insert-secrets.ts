@@ -118,7 +118,7 @@ export async function insertSecrets(
 }
 
 /** Replaces the name of a secret by the secret. */
-export const withSecret = (input: unknown, namePath: string, secretPath: string, secret: string): unknown =>
+const withSecret = (input: unknown, namePath: string, secretPath: string, secret: string): unknown =>
   withValueAt(
     withValueAt(input, namePath, () => undefined),
     secretPath,

@@ -1,9 +1,7 @@
 import { relative } from 'node:path';
-import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
-import { withSecret } from '../calls/insert-secrets.js';
+import { accountsFor } from '../calls/account.js';
 import { isAllowed } from '../calls/policy.js';
-import { requestLines } from '../calls/result-text.js';
-import { withDefaults } from '../config/read-settings.js';
+import { openAccounts } from '../config/open-accounts.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { draftFile } from '../models/draft.js';
 import { openModel } from '../models/from-model.js';
@@ -11,12 +9,8 @@ import { effectDoubt } from '../models/guess-effect.js';
 import { createServiceCatalog } from '../models/service-catalog.js';
 import type { ServiceSources } from '../models/service-sources.js';
 import { UnusableFile } from '../models/settings-schema.js';
-import { fixedKeys } from '../signing/keys.js';
-import { type ExampleInput, exampleOf, type Operation } from '../tools/define-operation.js';
-import { defaultAccount } from '../transport/request.js';
-import { parseJson, textAt } from '../util/objects.js';
-import { secretNamed } from '../util/quote.js';
-import { counted, defined, own, quoted, type SafeText, say } from '../util/safe-text.js';
+import type { Operation } from '../tools/define-operation.js';
+import { counted, defined, namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
 import { hostRules, loadOperationFiles } from './load-operation-files.js';
@@ -44,14 +38,31 @@ export const operationsCommand: Command = {
 const charactersPerToken = 4.4;
 
 function list(invocation: Invocation): number {
-  const { operations, accounts } = validConfig(invocation);
-  const { stdout } = invocation.terminal;
-  const offered = operations.filter((operation) => accounts.all.some(({ policy }) => isAllowed(policy, operation)));
-  const tools = offered.map(describeTool);
+  const config = validConfig(invocation);
+  const { stdout, stderr, now } = invocation.terminal;
+  const sandbox = () => Promise.reject(new Error('nothing is called'));
+  const accounts = openAccounts(config.accounts, {
+    env: config.otherVariables,
+    now,
+    log: () => undefined,
+    sandbox: config.values.SANDBOX ? sandbox : undefined,
+  });
+  const allowed = config.operations.filter((operation) =>
+    accounts.all.some(({ policy }) => isAllowed(policy, operation)),
+  );
+  const isConfigured = (operation: Operation) => accountsFor(accounts, operation, undefined).length > 0;
+  const tools = allowed.filter(isConfigured).map(describeTool);
   if (invocation.options.json !== undefined) stdout.write(`${JSON.stringify(tools, null, 2)}\n`);
   else for (const tool of tools) stdout.write(`${toolLines(tool, columnsOf(stdout)).join('\n')}\n`);
-  const hidden = operations.length - offered.length;
-  if (hidden > 0 && stdout.isTTY) printLine(stdout, say`The settings do not offer ${counted(hidden, 'other tool')}.`);
+
+  const leftOut = allowed.filter((operation) => !isConfigured(operation));
+  const missing = leftOut.flatMap(({ service }) => accounts.all.flatMap(({ missingFor }) => missingFor(service)));
+  const step = words(config.values.SANDBOX ? 'unset' : 'set');
+  if (missing.length > 0)
+    printLine(
+      stderr,
+      say`${counted(leftOut.length, 'tool')} left out. To offer all, ${step} ${namesOf([...new Set(missing)])}.`,
+    );
   return 0;
 }
 
@@ -82,7 +93,12 @@ async function check(path: string, { stdout }: Terminal): Promise<number> {
   const checked = await checkServices(services);
   const problems = [...problemsOfFiles, ...checked.problems];
   for (const problem of problems) printLine(stdout, say`problem  ${problem}`);
-  for (const operation of operations) for (const line of await checkedLines(operation)) printLine(stdout, line);
+  for (const operation of operations) {
+    printLine(stdout, say`${own(operation.name)}: ${defined(operation.title)}`);
+    const doubt = effectDoubt(operation);
+    for (const note of [...(doubt === undefined ? [] : [doubt.text]), ...operation.limitations])
+      printLine(stdout, say`note  ${defined(note)}`);
+  }
   const extended = Object.entries(follows);
   for (const [change, { read }] of extended) printLine(stdout, say`${own(change)}: leads to ${quoted(read, 100)}`);
   for (const line of checked.lines) printLine(stdout, line);
@@ -117,51 +133,6 @@ async function checkServices(services: ServiceSources) {
     }
   }
   return { lines, problems };
-}
-
-async function checkedLines(operation: Operation): Promise<SafeText[]> {
-  const doubt = effectDoubt(operation);
-  const example = exampleOf(operation);
-  const notes = [...(doubt === undefined ? [] : [doubt.text]), ...operation.limitations];
-  if (example === undefined) notes.push(noExample);
-  const request = example === undefined ? [] : await exampleRequest(operation, example);
-  return [
-    say`${own(operation.name)}: ${defined(operation.title)}`,
-    ...notes.map((note) => say`note  ${defined(note)}`),
-    say``,
-    ...request.flatMap((line) => (line.text === '' ? line : say`  ${line}`)),
-    ...(request.length > 0 ? [say``] : []),
-  ];
-}
-
-const noExample = 'No example could be made up that keeps to the rules of the arguments, so no request is shown.';
-
-async function exampleRequest(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
-  // An operation never gets the control arguments.
-  const { planOnly: _, allowRepeat: __, replaces: ___, ...given } = operation.input().parse(example);
-  const input = Object.entries(operation.secretNames ?? {}).reduce<unknown>((args, [namePath, path]) => {
-    const name = textAt(args, namePath);
-    return name === undefined ? args : withSecret(args, namePath, path, secretNamed(name));
-  }, given);
-  const apiRequest = await operation.request({ ...Object(input) });
-  const { STORAGE_SERVICE: storage, CATALOG_SERVICE: catalog, DEVOPS_SERVICE: devops } = withDefaults({});
-  const cloud: Cloud = {
-    account: defaultAccount,
-    region: 'jp-east-1',
-    keys: fixedKeys({ accessKeyId: 'EXAMPLE', secretAccessKey: 'EXAMPLE' }),
-    endpoints: { [operation.service]: `https://${operation.service}.example.com` },
-    signingServices: { storage, catalog, devops },
-    storageHeaders: 'amz',
-  };
-  const endpoint = resolveEndpoint(cloud, operation, apiRequest.region);
-  const { method, headers, target, body } = wireRequest(operation, apiRequest, endpoint);
-  const { service, region } = endpoint;
-  return requestLines({
-    method,
-    url: endpoint.origin + target,
-    headers: { ...headers, authorization: `signed as EXAMPLE for service ${service} in ${region}` },
-    body: body === undefined ? undefined : (parseJson(String(body)) ?? body),
-  });
 }
 
 /** Prints a file of operations for a model, and on stderr what a person has to decide. `chosen` has names separated by commas. @throws UsageError or UnusableFile */
