@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import * as z from 'zod';
-import { serviceToolNames } from '../src/mcp/tools-of-services.js';
+import { serviceToolNames } from '../src/mcp/server-tools.js';
 import { decideTool } from '../src/mcp/views/contract/apps.js';
 import type { ProposedChange } from '../src/mcp/views/contract/change-data.js';
 import { textAt } from '../src/util/objects.js';

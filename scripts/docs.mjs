@@ -19,7 +19,7 @@ const { accountsFileSchema, changeTools, toJSONSchema, operations, sandboxOperat
   await importSource(`
   export { toJSONSchema } from 'zod';
   export { accountsFileSchema } from './src/config/accounts-file.js';
-  export { changeTools } from './src/mcp/tools-of-changes.js';
+  export { changeTools } from './src/mcp/server-tools.js';
   export { operations } from './src/tools/index.js';
   export { operations as sandboxOperations } from './sandbox/dispatch.js';
   export { situations } from './eval/situations.js';

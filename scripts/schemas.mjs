@@ -9,7 +9,7 @@ const file = new URL('../src/mcp/schemas.generated.json', import.meta.url);
 export default async function writeSchemas() {
   const { operations, toolArguments, toolListSchema, toolSchemas } = await importSource(`
     export { operations } from './src/tools/index.js';
-    export { toolArguments } from './src/mcp/tool-arguments.js';
+    export { toolArguments } from './src/mcp/server-tools.js';
     export { toolListSchema, toolSchemas } from './src/mcp/tool-schemas.js';`);
   const schemas = Object.fromEntries([
     ...operations.map((operation) => [operation.name, toolSchemas(operation)]),

@@ -6,7 +6,6 @@ import {
   ProtocolErrorCode,
   Server,
   type ServerContext,
-  type ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import type { CallTool, ChangeTools } from './call-stack.js';
 import type { Accounts } from './calls/account.js';
@@ -17,27 +16,27 @@ import { plainResult, resultText } from './calls/result-text.js';
 import type { ArgumentName } from './calls/validate.js';
 import type { ChangeContext } from './changes/change-context.js';
 import { type Client, clientOf, tasksExtension } from './mcp/client.js';
-import { argumentNameSwapFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
+import { argumentNameSwapFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
 import { broughtBy, consentForm, waysToAsk } from './mcp/elicitation.js';
 import type { Read, ReadTasks } from './mcp/read-tasks.js';
 import { type ResourceTexts, serveResources } from './mcp/resources.js';
-import { serverIcon } from './mcp/server-icon.js';
+import { changeToolNames, clickTool, serviceToolNames } from './mcp/server-tools.js';
 import { type CacheLife, serveSkills, skillsExtension, skillsFor } from './mcp/skills.js';
 import { serveTasks, taskAfterCall } from './mcp/tasks.js';
-import { createToolCatalog, type Offer, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
-import { callChangeTool, changeToolNames, changeToolsFor } from './mcp/tools-of-changes.js';
 import {
-  type ServiceCall,
-  type ServiceTool,
-  serviceCall,
-  serviceToolNames,
-  serviceTools,
-} from './mcp/tools-of-services.js';
+  clickToolListing,
+  createToolCatalog,
+  type Offer,
+  type Tool,
+  type ToolCatalog,
+  toolListing,
+} from './mcp/tool-catalog.js';
+import { callChangeTool } from './mcp/tools-of-changes.js';
+import { type ServiceCall, serviceCall } from './mcp/tools-of-services.js';
 import { decideInView } from './mcp/views/decide-in-view.js';
-import { viewMeta } from './mcp/views/results.js';
-import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
+import { type Showing, viewMeta } from './mcp/views/results.js';
 import type { ServiceCatalog } from './models/service-catalog.js';
-import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
+import type { Operation } from './tools/define-operation.js';
 import { countText } from './util/human.js';
 import { english, type Translator } from './util/language.js';
 
@@ -75,18 +74,14 @@ const unchanging = { listChanged: false };
 /** Makes the MCP server of a connection. Uses the low-level `Server`, because the lists of `McpServer` cannot depend on the client. */
 export function createServer(
   dependencies: ServerDependencies,
-  catalog: ToolCatalog = createToolCatalog(
-    dependencies.operations,
-    dependencies.accounts,
-    dependencies.services?.services,
-  ),
+  catalog: ToolCatalog = createToolCatalog(dependencies),
 ): Server {
-  const { version, principal, protocolVersions } = dependencies;
+  const { version, principal, protocolVersions, changes, reads } = dependencies;
   const offer = catalog.offerTo(principal);
   const listLife: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
 
   const server = new Server(
-    { name: 'cloudops-mcp', title: 'Cloud operations', version, icons: [serverIcon] },
+    { name: 'cloudops-mcp', title: 'Cloud operations', version },
     {
       instructions: offer.instructions,
       ...(protocolVersions !== undefined && { supportedProtocolVersions: [...protocolVersions] }),
@@ -98,35 +93,16 @@ export function createServer(
         extensions: { [skillsExtension]: {}, [tasksExtension]: {} },
       },
       // `resources/read` gets no hint, because a resource such as the journal may change at any time.
-      cacheHints: {
-        'tools/list': listLife,
-        'resources/list': listLife,
-        'resources/templates/list': listLife,
-      },
+      cacheHints: { 'tools/list': listLife, 'resources/list': listLife, 'resources/templates/list': listLife },
     },
   );
 
-  /** The client may differ between the requests of a connection. */
-  const clientFor = (requestContext: ServerContext) => {
-    const client = clientOf(server, requestContext, dependencies.sessionClient);
-    return dependencies.viewsForAll ? { ...client, views: true } : client;
-  };
-
-  const requestOf = (requestContext: ServerContext): ToolRequest => {
-    const client = clientFor(requestContext);
-    const report = progressSender(requestContext);
-    return { client, requestContext, report, context: changeContextOf(dependencies, client, requestContext, report) };
-  };
+  const requestOf = (context: ServerContext) => toolRequestOf(server, dependencies, context);
   serveTools(server, dependencies, catalog.tools, offer, requestOf);
-  serveTasks(server, {
-    changes: dependencies.changes,
-    reads: dependencies.reads,
-    requestOf,
-    resultOf: (outcome, client) =>
-      toolResult(outcome, client.views ? viewMeta(outcome, { translator: dependencies.translator }) : undefined),
-  });
-  const skills = skillsFor([...offer.operations, ...offer.serviceTools].map(({ name }) => name));
-  serveResources(server, offer.operations, skills, { ...dependencies, accounts: offer.accounts }, clientFor);
+  serveTasks(server, { changes, reads, requestOf });
+  const skills = skillsFor(offer.tools.map(({ name }) => name));
+  const hasViews = (context: ServerContext) => requestOf(context).client.views;
+  serveResources(server, offer.operations, skills, { ...dependencies, accounts: offer.accounts }, hasViews);
   // The SDK adds `cacheHints` only to the protocol's own methods.
   serveSkills(server, skills, listLife);
   return server;
@@ -140,7 +116,48 @@ interface ToolRequest {
   readonly report: (progress: string) => void;
   /** Without the ways to ask the user. */
   readonly context: ChangeContext;
+  /** Has the data for views, if the client shows them. */
+  readonly resultOf: (outcome: EndedOutcome, call?: AnsweredCall) => CallToolResult;
 }
+
+/** The client may differ between the requests of a connection. */
+function toolRequestOf(server: Server, dependencies: ServerDependencies, requestContext: ServerContext): ToolRequest {
+  const { principal, sessionClient, stop, wait, viewsForAll, translator } = dependencies;
+  const declared = clientOf(server, requestContext, sessionClient);
+  const client = { ...declared, views: declared.views || viewsForAll === true };
+  const { signal, envelope, _meta, notify } = requestContext.mcpReq;
+
+  const progressToken = _meta?.progressToken;
+  let progress = 0;
+  const report = (message: string) => {
+    if (progressToken === undefined) return;
+    progress += 1;
+    notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => undefined);
+  };
+
+  return {
+    client,
+    requestContext,
+    report,
+    resultOf: (outcome, call) => toolResult(outcome, client.views ? { translator } : undefined, call),
+    context: {
+      signal,
+      stop,
+      wait,
+      onPage: pageReporter(report),
+      hasView: client.views,
+      // Since protocol 2026-07-28, each request declares its client. Before, over HTTP, only its session does.
+      isUnknownClient: requestContext.http !== undefined && envelope === undefined && sessionClient === undefined,
+      client: client.name,
+      principal,
+      tracedRequest: requestContext,
+    },
+  };
+}
+
+/** Not called for the last page, because some clients cannot handle progress and answer together. */
+const pageReporter = (report: (progress: string) => void) => (pages: number, entries: number) =>
+  report(`${countText(pages, 'page')} read, ${countText(entries, 'entry')}`);
 
 type ToolResult = CallToolResult | InputRequiredResult;
 type Arguments = Readonly<Record<string, unknown>>;
@@ -153,19 +170,15 @@ function serveTools(
   offer: Offer,
   requestOf: (requestContext: ServerContext) => ToolRequest,
 ): void {
-  const { services, changes } = dependencies;
-  const ofServices = services === undefined ? [] : serviceTools;
-  const offered = [...offer.operations, ...offer.serviceTools];
-  const changeTools = changeToolsFor(offered, [...dependencies.operations, ...ofServices], offer.accounts);
-  const hasChanges = offered.some(({ effect }) => effect !== 'read');
+  const { services, changes, translator } = dependencies;
+  const hasChanges = offer.tools.some(({ effect }) => effect !== 'read');
   // Only for clients that show views, because the tool is behind the buttons of the change view.
-  const hasDecideTool = (client: Client) => client.views && hasChanges;
+  const hasClickTool = (client: Client) => client.views && hasChanges;
 
   server.setRequestHandler('tools/list', (_request, requestContext) => {
     const { client } = requestOf(requestContext);
-    const listed = offer.serviceTools.map((tool) => serviceToolListing(tool, client));
-    const tools = [...offer.tools.map((tool) => toolListing(tool, client)), ...listed, ...changeTools];
-    return { tools: hasDecideTool(client) ? [...tools, decideToolListing] : tools };
+    const tools = offer.tools.map((tool) => toolListing(tool, client));
+    return { tools: hasClickTool(client) ? [...tools, clickToolListing(client)] : tools };
   });
 
   server.setRequestHandler('tools/call', async ({ params }, requestContext): Promise<ToolResult> => {
@@ -174,63 +187,61 @@ function serveTools(
     const { client, context } = request;
     const tool = allTools.find(({ operation }) => operation.name === name);
     const args = withoutAddedArguments(params.arguments ?? {}, client, tool?.input);
-    if (tool !== undefined) return callOperation(dependencies, tool, args, request);
+    if (tool !== undefined) return callOperation(dependencies, { ...tool, args }, request);
     if (services !== undefined && serviceToolNames.includes(name)) {
       const found = await serviceCall(name, args, { ...dependencies, services });
       return found.kind === 'call'
-        ? callOperation(dependencies, { ...found, input: {} }, found.args, request)
+        ? callOperation(dependencies, { ...found, input: {} }, request)
         : resultOfService(found);
     }
     if (changeToolNames.includes(name)) return callToolOfChanges(changes, name, args, request);
-    if (name === decideToolListing.name && hasDecideTool(client)) {
+    if (name === clickTool.name && hasClickTool(client)) {
       const answer = await decideInView(args, { ...dependencies, operations: offer.operations }, context);
-      return toolResult(answer.outcome, viewMeta(answer.outcome, { ...answer, translator: dependencies.translator }));
+      return toolResult(answer.outcome, { ...answer, translator });
     }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
   });
 }
 
-function toolListing({ operation, description, input, output }: OfferedTool, client: Client) {
-  const view = client.views ? viewOf(operation) : undefined;
-  return {
-    ...listing({ ...operation, description }, schemaFor(client, input)),
-    ...(view !== undefined && { _meta: viewOfTool(view) }),
-    ...(output !== undefined && { outputSchema: objectSchema(output) }),
-  };
+/** The result of a search or a description. */
+const resultOfService = (found: Exclude<ServiceCall, { kind: 'call' }>): CallToolResult =>
+  found.kind === 'ended'
+    ? toolResult(found.outcome)
+    : { content: [{ type: 'text', text: found.text.text }], structuredContent: { ...found.data } };
+
+async function callToolOfChanges(
+  changes: ChangeTools,
+  name: string,
+  args: Arguments,
+  { client, context }: ToolRequest,
+): Promise<CallToolResult> {
+  const outcome = await callChangeTool(name, args, changes, context);
+  const mayBeTask = client.tasks === true && name === 'confirm_change';
+  const task = mayBeTask ? await taskAfterCall(outcome, changes, context) : undefined;
+  return task ?? toolResult(outcome, undefined, { args });
 }
 
-const serviceToolListing = (tool: ServiceTool, client: Client) => ({
-  ...listing(tool, tool.input),
-  ...(client.views && tool.effect !== 'read' && { _meta: viewOfTool('change') }),
-});
-
-const listing = ({ name, title, description, effect }: ServiceTool | Operation, input: JsonSchema) => ({
-  name,
-  title,
-  description,
-  inputSchema: objectSchema(input),
-  annotations: annotations[effect],
-});
+interface OperationCall extends Pick<Tool, 'operation' | 'input'> {
+  readonly args: Arguments;
+  readonly argumentName?: ArgumentName;
+}
 
 /** Since protocol 2026-07-28, the result may be a question to the user. */
 async function callOperation(
   { call, changes, reads, principal, noteUnknownClient, translator }: ServerDependencies,
-  { operation, input, argumentName }: Pick<Tool, 'operation' | 'input'> & { readonly argumentName?: ArgumentName },
-  clientArgs: Arguments,
-  { client, requestContext, report, context }: ToolRequest,
+  { operation, input, args: clientArgs, argumentName }: OperationCall,
+  { client, requestContext, report, context, resultOf }: ToolRequest,
 ): Promise<ToolResult> {
   // Some clients get another name for an argument.
   const swapName = argumentNameSwapFor(client, input);
   const args = swapArguments(clientArgs, swapName);
   const callContext = { ...context, argumentName: argumentName ?? swapName };
-  const resultOf = (outcome: EndedOutcome) =>
-    toolResult(outcome, client.views ? viewMeta(outcome, { translator }) : undefined, { operation, args });
 
   if (operation.effect === 'read') {
     const read: Read = async (signal, reportTo) => {
       const outcome = await call(operation, args, { ...callContext, signal, onPage: pageReporter(reportTo) });
       if (outcome.kind === 'inputRequired') throw new Error('A read asks nobody.');
-      return resultOf(outcome);
+      return resultOf(outcome, { operation, args });
     };
     const origin = { tool: operation.name, caller: principal?.name };
     // Over HTTP, the next request may reach another replica, which does not have the task.
@@ -247,26 +258,8 @@ async function callOperation(
   });
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client, translator);
   const task = client.tasks === true ? await taskAfterCall(outcome, changes, context) : undefined;
-  return task ?? resultOf(outcome);
+  return task ?? resultOf(outcome, { operation, args });
 }
-
-async function callToolOfChanges(
-  changes: ChangeTools,
-  name: string,
-  args: Arguments,
-  { client, context }: ToolRequest,
-): Promise<CallToolResult> {
-  const outcome = await callChangeTool(name, args, changes, context);
-  const mayBeTask = client.tasks === true && name === 'confirm_change';
-  const task = mayBeTask ? await taskAfterCall(outcome, changes, context) : undefined;
-  return task ?? toolResult(outcome, undefined, { args });
-}
-
-/** The result of a search or a description. */
-const resultOfService = (found: Exclude<ServiceCall, { kind: 'call' }>): CallToolResult =>
-  found.kind === 'ended'
-    ? toolResult(found.outcome, undefined)
-    : { content: [{ type: 'text', text: found.text.text }], structuredContent: { ...found.data } };
 
 /** The client's next call brings the answer, and the proof as `requestState`. */
 function questionResult(
@@ -285,70 +278,17 @@ function questionResult(
   return inputRequired({ inputRequests: { consent }, requestState: state });
 }
 
-function changeContextOf(
-  { principal, sessionClient, stop, wait }: ServerDependencies,
-  client: Client,
-  requestContext: ServerContext,
-  report: (progress: string) => void,
-): ChangeContext {
-  const { signal, envelope } = requestContext.mcpReq;
-  // Since protocol 2026-07-28, each request declares its client. Before, over HTTP, only its session does.
-  const isUnknownClient = requestContext.http !== undefined && envelope === undefined && sessionClient === undefined;
-  return {
-    signal,
-    stop,
-    wait,
-    onPage: pageReporter(report),
-    hasView: client.views,
-    isUnknownClient,
-    client: client.name,
-    principal,
-    tracedRequest: requestContext,
-  };
-}
-
-/** Not called for the last page, because some clients cannot handle progress and answer together. */
-const pageReporter = (report: (progress: string) => void) => (pages: number, entries: number) =>
-  report(`${countText(pages, 'page')} read, ${countText(entries, 'entry')}`);
-
 /**
  * Returns a result as text and as structured content, because hosts pass either or both to models.
- * @param meta data for views
+ * @param showing set if the result has data for a view
  */
-function toolResult(
-  outcome: EndedOutcome,
-  meta: Record<string, unknown> | undefined,
-  call?: AnsweredCall,
-): CallToolResult {
+function toolResult(outcome: EndedOutcome, showing?: Showing, call?: AnsweredCall): CallToolResult {
   const failed = outcome.kind === 'failed';
   const result = failed ? outcome.failure : withinBudget(outcome.success, call);
-  const content = [{ type: 'text' as const, text: resultText(result) }];
   return {
-    content,
+    content: [{ type: 'text', text: resultText(result) }],
     structuredContent: plainResult(result),
-    ...(meta !== undefined && { _meta: meta }),
+    ...(showing !== undefined && { _meta: viewMeta(outcome, showing) }),
     ...(failed && { isError: true }),
   };
 }
-
-/** Sends progress if the client asked for it. */
-function progressSender({ mcpReq: { _meta, notify } }: ServerContext): (message: string) => void {
-  const progressToken = _meta?.progressToken;
-  let progress = 0;
-  return (message) => {
-    if (progressToken === undefined) return;
-    progress += 1;
-    notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => undefined);
-  };
-}
-
-const hintsOfChange = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
-const annotations: Readonly<Record<Effect, ToolAnnotations>> = {
-  read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  create: { ...hintsOfChange, destructiveHint: false },
-  alter: hintsOfChange,
-  delete: hintsOfChange,
-};
-
-/** In the form that hosts accept. */
-const objectSchema = (schema: JsonSchema) => ({ ...schema, type: 'object' as const });

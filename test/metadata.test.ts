@@ -7,7 +7,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import server from '../server.json' with { type: 'json' };
 import { consentModes } from '../src/calls/account.js';
 import { settingNames, settings } from '../src/config/settings.js';
-import { changeToolNames } from '../src/mcp/tools-of-changes.js';
+import { changeToolNames } from '../src/mcp/server-tools.js';
 import { operations } from '../src/tools/index.js';
 
 /** What package, registry and Claude Desktop are told of the server. */

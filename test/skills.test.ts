@@ -2,9 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
+import { changeTools, serviceToolNames } from '../src/mcp/server-tools.js';
 import { skillsFor } from '../src/mcp/skills.js';
-import { changeTools } from '../src/mcp/tools-of-changes.js';
-import { serviceToolNames } from '../src/mcp/tools-of-services.js';
 import { operations } from '../src/tools/index.js';
 import { listParts } from '../src/tools/list-parts.js';
 

@@ -1,12 +1,10 @@
+import { changeToolNames, clickTool, serviceToolNames } from '../mcp/server-tools.js';
 import { toolListSchema } from '../mcp/tool-schemas.js';
-import { changeToolNames } from '../mcp/tools-of-changes.js';
-import { serviceToolNames } from '../mcp/tools-of-services.js';
-import { decideTool } from '../mcp/views/contract/apps.js';
 import { type HostRules, loadOperations, type OwnOperations } from '../models/load-operations.js';
 
 export const hostRules = (listsSecretNames: boolean): HostRules => ({
   inputSchema: toolListSchema,
-  reservedNames: [decideTool, ...changeToolNames, ...serviceToolNames],
+  reservedNames: [clickTool.name, ...changeToolNames, ...serviceToolNames],
   listsSecretNames,
 });
 

@@ -11,9 +11,9 @@ import { longestReason } from '../changes/decline-reason.js';
 import { otherChangeText } from '../changes/plan-change.js';
 import { isOwnChange, reasonAgainstDeciding } from '../changes/required-consent.js';
 import type { Changes } from '../changes/store.js';
+import { toolArguments } from '../mcp/server-tools.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
 import { type Showing, viewMeta } from '../mcp/views/results.js';
-import { decisionSchema } from '../mcp/views/view-of-tool.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Translator } from '../util/language.js';
 import type { Log } from '../util/log.js';
@@ -120,7 +120,7 @@ export const noteOf = ({ caller, client }: Change): SafeText => {
 /** `ticket` is the ID of the change, and `look` only asks for its state. */
 const clickSchema = z.object({
   name: z.literal(decideTool),
-  arguments: decisionSchema.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
+  arguments: toolArguments().decide_change.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
 });
 
 type PageClick = z.output<typeof clickSchema>['arguments'];

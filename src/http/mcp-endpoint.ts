@@ -6,8 +6,8 @@ import type { Principal } from '../calls/policy.js';
 import { refusedChange } from '../calls/refusal.js';
 import type { Client } from '../mcp/client.js';
 import { maximumValues, readMessage } from '../mcp/messages.js';
+import { serviceTools } from '../mcp/server-tools.js';
 import { createToolCatalog } from '../mcp/tool-catalog.js';
-import { serviceTools } from '../mcp/tools-of-services.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
@@ -72,7 +72,7 @@ const shortBody = 16 * 1024;
 
 function createCallServer(options: McpEndpointOptions, report: Watch, concurrency: ConcurrencyLimiter) {
   const { resource, server: serverOptions, log } = options;
-  const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts, serverOptions.services?.services);
+  const catalog = createToolCatalog(serverOptions);
   const sessions = createMcpSessions(options.stateKeys);
   // Parsing a large body blocks the event loop for milliseconds.
   const takeTurn = createTurns();

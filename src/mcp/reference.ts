@@ -1,11 +1,4 @@
 import type { JsonSchema, Operation } from '../tools/define-operation.js';
-import {
-  clusterStatus,
-  devopsState,
-  devopsStatusCode,
-  devopsStatusName,
-  resourceGroupStatus,
-} from '../tools/schema/meanings.js';
 import { markdownTable, sentenceCase, sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { inputJsonSchema } from './tool-schemas.js';
@@ -69,26 +62,6 @@ export const argumentReference = (operation: Operation): string =>
       return [`\`${path}\``, type, sentenceCase(text), defaultText];
     }),
   );
-
-/** For each field of records, the values and their meanings. */
-const statesOfThings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'Resource group status': resourceGroupStatus,
-  'Cluster and node status': clusterStatus,
-  'DevOps server state': devopsState,
-  'DevOps status.code': devopsStatusCode,
-  'DevOps status.name': devopsStatusName,
-};
-
-export function statesReference(): string {
-  const section = ([title, meanings]: [string, Readonly<Record<string, string>>]) => {
-    const lines = Object.entries(meanings).map(([value, meaning]) => `- \`${value}\`: ${meaning}`);
-    return `\n## ${title}\n\n${lines.join('\n')}`;
-  };
-  const note =
-    'Clouds answer with other values too. Transitions that are documented: a provisioned group starts as ' +
-    '`provisioning`, an upgraded cluster as `configuring`, a restored server as `RESTORING`. All others are not.';
-  return ['# States', '', note, ...Object.entries(statesOfThings).map(section), ''].join('\n');
-}
 
 interface Argument {
   readonly path: string;

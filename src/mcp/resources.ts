@@ -4,7 +4,6 @@ import { type Principal, visibleCaller } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Translator } from '../util/language.js';
 import { quote } from '../util/quote.js';
-import type { Client } from './client.js';
 import { skillResource } from './skills.js';
 import { viewOf, viewResource } from './views/view-of-tool.js';
 
@@ -23,17 +22,6 @@ export interface ResourceTexts {
 }
 
 const mimeType = 'text/markdown';
-
-/** Loaded when a client reads a text, because few clients do. */
-const loadReference = () => import('./reference.js');
-
-const referenceTemplate = {
-  name: 'reference',
-  uriTemplate: 'cloudops://reference/{operation}',
-  title: 'Reference of an operation',
-  description: 'Arguments, rules, defaults and what is not documented, of one operation',
-  mimeType,
-};
 
 interface Resource {
   readonly listing: Readonly<Record<'uri' | 'name' | 'title' | 'mimeType', string>> & { readonly description?: string };
@@ -57,7 +45,7 @@ export function serveResources(
   operations: readonly Operation[],
   skills: readonly string[],
   texts: CallerTexts,
-  clientFor: (context: ServerContext) => Client,
+  hasViews: (context: ServerContext) => boolean,
 ): void {
   const documents: readonly Resource[] = [
     ...documentsOf(texts),
@@ -68,10 +56,11 @@ export function serveResources(
   const views = viewNames.map((view) => viewResource(view, texts.translator));
 
   server.setRequestHandler('resources/list', (_request, context) => {
-    const shown = clientFor(context).views ? [...documents, ...views] : documents;
+    const shown = hasViews(context) ? [...documents, ...views] : documents;
     return { resources: shown.map(({ listing }) => listing) };
   });
-  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [referenceTemplate] }));
+  // Clients ask for it without being told that there are templates.
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
     // The same address may be written differently.
     const normalized = URL.canParse(uri) ? new URL(uri).href : uri;
@@ -90,9 +79,11 @@ export function serveResources(
 const referenceOf = (operation: Operation): Resource => {
   const { name, title } = operation;
   const description = `${title}: arguments, rules, defaults and what is not documented`;
-  return documentOf(`reference/${name}`, name, description, async () =>
-    (await loadReference()).operationReference(operation),
-  );
+  return documentOf(`reference/${name}`, name, description, async () => {
+    // Loaded when a client reads a text, because few clients do.
+    const { operationReference } = await import('./reference.js');
+    return operationReference(operation);
+  });
 };
 
 function documentsOf({ principal, accounts, configuration, journal, sandbox }: CallerTexts): readonly Resource[] {
@@ -102,9 +93,6 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
   /** Undefined for all callers. */
   const onlyCaller = visibleCaller(principal);
   return [
-    documentOf('reference/states', 'States', 'States of groups, clusters and servers, with their meanings', async () =>
-      (await loadReference()).statesReference(),
-    ),
     documentOf(
       'configuration',
       'Configuration',

@@ -27,12 +27,15 @@ import { type ReadTasks, type Task, taskResult } from './read-tasks.js';
 /** How often clients look for a decision (milliseconds). */
 const pollIntervalMs = 5_000;
 
-export interface TaskContext {
+interface TaskContext {
   readonly changes: ChangeTools;
   readonly reads: ReadTasks;
-  readonly requestOf: (requestContext: ServerContext) => { readonly client: Client; readonly context: ChangeContext };
-  /** The result that a call with this outcome has. */
-  readonly resultOf: (outcome: EndedOutcome, client: Client) => CallToolResult;
+  readonly requestOf: (requestContext: ServerContext) => {
+    readonly client: Client;
+    readonly context: ChangeContext;
+    /** The result that a call with this outcome has. */
+    readonly resultOf: (outcome: EndedOutcome) => CallToolResult;
+  };
 }
 
 const paramsSchema = lazy(() => z.looseObject({ taskId: z.string() }));
@@ -45,11 +48,11 @@ interface FoundTask {
 }
 
 /** Serves the requests about tasks. */
-export function serveTasks(server: Server, { changes, reads, requestOf, resultOf }: TaskContext): void {
+export function serveTasks(server: Server, { changes, reads, requestOf }: TaskContext): void {
   const params = paramsSchema();
 
   const findTask = async (taskId: string, requestContext: ServerContext): Promise<FoundTask> => {
-    const { client, context } = requestOf(requestContext);
+    const { client, context, resultOf } = requestOf(requestContext);
     if (client.tasks !== true)
       throw new MissingRequiredClientCapabilityError({
         requiredCapabilities: { extensions: { [tasksExtension]: {} } },
@@ -64,7 +67,7 @@ export function serveTasks(server: Server, { changes, reads, requestOf, resultOf
     }
     return {
       task: taskOf(seen),
-      result: () => resultOf(seen.outcome, client),
+      result: () => resultOf(seen.outcome),
       cancel: async () => {
         if (seen.change.state !== 'waiting') return;
         const outcome = await changes.withdraw(taskId, context);

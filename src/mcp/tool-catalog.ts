@@ -1,3 +1,4 @@
+import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import {
   type Account,
   type Accounts,
@@ -8,13 +9,20 @@ import {
   presetAmong,
 } from '../calls/account.js';
 import type { Principal } from '../calls/policy.js';
+import { mayConfirm } from '../changes/required-consent.js';
 import type { ServiceCatalog } from '../models/service-catalog.js';
-import type { JsonSchema, Operation } from '../tools/define-operation.js';
+import type { Effect, JsonSchema, Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
+import type { Client } from './client.js';
+import { schemaFor } from './client-quirks.js';
 import { instructionsFor } from './instructions.js';
 import generatedSchemas from './schemas.generated.json' with { type: 'json' };
+import { changeTools, clickTool, type ServerTool, serviceTools } from './server-tools.js';
 import type { ToolSchemas } from './tool-schemas.js';
-import { type ServiceTool, serviceTools } from './tools-of-services.js';
+import type { ViewName } from './views/contract/apps.js';
+import { viewMetaOfTool, viewOf } from './views/view-of-tool.js';
+
+/** This file says which tools a caller is offered, and lists them as clients see them. */
 
 /** An operation with its schemas as hosts see them. */
 export interface Tool extends ToolSchemas {
@@ -22,145 +30,155 @@ export interface Tool extends ToolSchemas {
 }
 
 /** A tool as the caller sees it. */
-export interface OfferedTool extends Tool {
-  readonly description: string;
+export interface OfferedTool extends Omit<ServerTool, 'takesAccount'>, ToolSchemas {
+  /** For clients that show views. */
+  readonly view?: ViewName | undefined;
 }
 
 /** Everything that this server offers to a caller. */
 export interface Offer {
   readonly accounts: Accounts;
-  readonly tools: readonly OfferedTool[];
   readonly operations: readonly Operation[];
-  /** The tools for whole services. */
-  readonly serviceTools: readonly ServiceTool[];
+  readonly tools: readonly OfferedTool[];
   readonly instructions: string;
 }
 
-export interface ToolCatalog {
-  /** Includes tools that the caller may not use. */
-  readonly tools: readonly Tool[];
-  offerTo(principal: Principal | undefined): Offer;
+export type ToolCatalog = ReturnType<typeof createToolCatalog>;
+
+interface Offered {
+  readonly operations: readonly Operation[];
+  readonly services?: Pick<ServiceCatalog, 'services'> | undefined;
+  readonly accounts: Accounts;
 }
 
 const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
+
+function schemasOf(name: string): ToolSchemas {
+  const found = schemas[name];
+  if (found === undefined) throw new Error(`${name} is not in src/mcp/schemas.generated.json.`);
+  return found;
+}
 
 /** Bounds the cache, because tokens may have any scopes. */
 const maximumOffers = 100;
 
 /** Creates the tool catalog. Offers are cached, because each HTTP request has its own MCP server. */
-export function createToolCatalog(
-  operations: readonly Operation[],
-  accounts: Accounts,
-  services: ServiceCatalog['services'] = [],
-): ToolCatalog {
-  const tools = operations.map((operation) => {
-    // Operations from files bring their schemas.
-    const toolSchemas = operation.schemas ?? schemas[operation.name];
-    if (toolSchemas === undefined) throw new Error(`${operation.name} is not in src/mcp/schemas.generated.json.`);
-    return { operation, ...toolSchemas };
-  });
+export function createToolCatalog(offered: Offered) {
+  // Operations from files bring their schemas.
+  const tools = offered.operations.map(
+    (operation): Tool => ({ operation, ...(operation.schemas ?? schemasOf(operation.name)) }),
+  );
   /** By the scopes; `null` if callers are not authenticated. */
   const offers = new Map<string, Offer>();
 
   return {
+    /** Includes tools that the caller may not use. */
     tools,
-    offerTo: (principal) => {
+    offerTo(principal: Principal | undefined): Offer {
       const scopesJson = JSON.stringify(principal?.scopes ?? null);
-      const cached = offers.get(scopesJson);
-      if (cached !== undefined) return cached;
-
       if (offers.size === maximumOffers) offers.clear();
-      const offer = makeOffer(tools, services, accounts, principal);
+      const offer = offers.get(scopesJson) ?? makeOffer(tools, offered, principal);
       offers.set(scopesJson, offer);
       return offer;
     },
   };
 }
 
+/** Names of services in the instructions, in which some clients search for tools. */
+const mostNames = 12;
+
 function makeOffer(
   allTools: readonly Tool[],
-  services: ServiceCatalog['services'],
-  allAccounts: Accounts,
+  { operations: all, services: { services } = { services: [] }, accounts: allAccounts }: Offered,
   principal: Principal | undefined,
 ): Offer {
   const accounts = accountsOf(allAccounts, principal);
-  const tools: OfferedTool[] = [];
-  for (const tool of allTools) {
-    const allowingAccounts = accountsFor(accounts, tool.operation, principal);
-    if (allowingAccounts.length === 0) continue;
-    const description = descriptionFor(tool.operation, accounts, allowingAccounts);
-    tools.push({ ...tool, description, input: inputFor(tool, accounts, allowingAccounts) });
-  }
+  const allowed = allTools
+    .map((tool) => ({ ...tool, allowing: accountsFor(accounts, tool.operation, principal) }))
+    .filter(({ allowing }) => allowing.length > 0);
+  const operations = allowed.map(({ operation }) => operation);
 
-  const operations = tools.map(({ operation }) => operation);
-  const offered = serviceTools.flatMap((tool) => {
-    const allowing = accountsForServices(
-      accounts,
-      services.map(({ api }) => api),
-      tool,
-      principal,
-    );
+  const apis = services.map(({ api }) => api);
+  const ofServices = serviceTools.flatMap((tool) => {
+    const allowing = accountsForServices(accounts, apis, tool, principal);
     if (allowing.length === 0) return [];
-    const input = tool.takesAccount ? inputFor({ operation: tool, input: tool.input }, accounts, allowing) : tool.input;
-    return [{ ...tool, input }];
+    const view = tool.effect === 'read' ? undefined : 'change';
+    return offeredTool({ ...tool, ...schemasOf(tool.name), view }, accounts, tool.takesAccount ? allowing : []);
   });
-  const notConfigured = nothingConfigured(accounts, [
-    ...allTools.map(({ operation }) => operation),
-    ...services.map(({ api }) => ({ service: api })),
-  ]);
-  const service = nameList(services.map(({ name }) => name));
-  const mentioned = [...operations, ...offered.map((tool) => ({ ...tool, service }))];
-  const instructions = instructionsFor(mentioned, accounts, notConfigured);
-  return { accounts, tools, operations, serviceTools: offered, instructions };
+  const names = services.slice(0, mostNames).map(({ name }) => name);
+  if (services.length > mostNames) names.push(`${services.length - mostNames} more services`);
+  const mentioned = [...operations, ...ofServices.map((tool) => ({ ...tool, service: names.join(', ') }))];
+
+  return {
+    accounts,
+    operations,
+    tools: [
+      ...allowed.map(({ operation, input, output, allowing }) => {
+        const { name, title, description, effect } = operation;
+        const tool = { name, title, description, effect, input, ...(output && { output }), view: viewOf(operation) };
+        return offeredTool(tool, accounts, allowing);
+      }),
+      ...ofServices,
+      ...changeToolsFor(mentioned, services.length > 0 ? [...all, ...serviceTools] : all, accounts),
+    ],
+    instructions: instructionsFor(
+      mentioned,
+      accounts,
+      nothingConfigured(accounts, [...all, ...apis.map((service) => ({ service }))]),
+    ),
+  };
 }
 
-const mostNames = 12;
-
-/** Some clients search the instructions for tools. */
-function nameList(services: readonly string[]): string {
-  const more = services.length - mostNames;
-  return [...services.slice(0, mostNames), ...(more > 0 ? [`${more} more services`] : [])].join(', ');
+/** The tools of changes for a caller. A caller whose accounts only read can still read earlier changes. */
+function changeToolsFor(
+  offered: readonly Pick<Operation, 'effect'>[],
+  all: readonly Pick<Operation, 'effect'>[],
+  accounts: Accounts,
+): readonly OfferedTool[] {
+  const isChange = ({ effect }: Pick<Operation, 'effect'>) => effect !== 'read';
+  const hasChanges = offered.some(isChange);
+  const onlyReads = accounts.all.some(({ policy }) => policy.readOnly) && all.some(isChange);
+  const isConfirmable = accounts.all.some(({ policy, confirm }) => !policy.readOnly && mayConfirm(confirm));
+  const isOffered: Readonly<Record<string, boolean>> = {
+    get_change: hasChanges || onlyReads,
+    withdraw_change: hasChanges,
+    confirm_change: hasChanges && isConfirmable,
+  };
+  return changeTools.filter(({ name }) => isOffered[name]).map((tool) => ({ ...tool, ...schemasOf(tool.name) }));
 }
 
-/** Names the account if only one of several allows the tool. */
-function descriptionFor(
-  { description }: Operation,
-  { all, areNamed }: Pick<Accounts, 'all' | 'areNamed'>,
-  allowingAccounts: readonly Account[],
-): string {
-  const [account, other] = allowingAccounts;
-  if (!areNamed || all.length < 2 || account === undefined || other !== undefined) return description;
-  return `For the account ${account.name} only. ${description}`;
-}
+/**
+ * Adds the argument `account` if several accounts allow the tool, and names the account if only one of several does.
+ * @param allowing empty for a tool that takes no account
+ */
+function offeredTool(
+  tool: OfferedTool,
+  { all, byDefault, areNamed }: Accounts,
+  allowing: readonly Account[],
+): OfferedTool {
+  const [first, second] = allowing;
+  if (!areNamed || first === undefined) return tool;
+  if (second === undefined)
+    return all.length < 2 ? tool : { ...tool, description: `For the account ${first.name} only. ${tool.description}` };
 
-/** Adds the argument `account` if several accounts allow the tool. */
-function inputFor(
-  {
-    operation: { effect },
-    input: schema,
-  }: { readonly operation: Pick<Operation, 'effect'>; readonly input: JsonSchema },
-  { byDefault, areNamed }: Pick<Accounts, 'byDefault' | 'areNamed'>,
-  allowingAccounts: readonly Account[],
-): JsonSchema {
-  if (!areNamed || allowingAccounts.length < 2) return schema;
-
-  const preset = presetAmong(allowingAccounts, byDefault);
+  const preset = presetAmong(allowing, byDefault);
   // Before a change, models are told to ask.
-  const advisesPreset = preset !== undefined && effect === 'read';
+  const advisesPreset = preset !== undefined && tool.effect === 'read';
   const advice = advisesPreset ? `The one the user means, else ${preset.name}` : 'Ask if the user named none';
   const account = {
     type: 'string',
-    enum: allowingAccounts.map(({ name }) => name),
-    description: `${describeAccounts(allowingAccounts)}. ${advice}`,
+    enum: allowing.map(({ name }) => name),
+    description: `${describeAccounts(allowing)}. ${advice}`,
   };
 
-  const { properties, required } = schema;
+  const { properties, required } = tool.input;
   const others = Array.isArray(required) ? required : [];
-  return {
-    ...schema,
+  const input = {
+    ...tool.input,
     properties: { account, ...(isObject(properties) && properties) },
     ...(preset === undefined && { required: ['account', ...others] }),
   };
+  return { ...tool, input };
 }
 
 /** Characters of descriptions, which every tool repeats. */
@@ -174,3 +192,34 @@ function describeAccounts(accounts: readonly Account[]): string {
     .join('; ');
   return text === '' || Buffer.byteLength(text) > longestDescriptions ? 'Account to act in' : text;
 }
+
+const hintsOfChange = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
+const annotations: Readonly<Record<Effect, ToolAnnotations>> = {
+  read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  create: { ...hintsOfChange, destructiveHint: false },
+  alter: hintsOfChange,
+  delete: hintsOfChange,
+};
+
+/** Returns a tool as `tools/list` has it for a client. */
+export function toolListing(
+  { name, title, description, effect, hints, input, output, view }: OfferedTool,
+  client: Client,
+) {
+  const object = (schema: JsonSchema) => ({ ...schema, type: 'object' as const });
+  return {
+    name,
+    title,
+    description,
+    inputSchema: object(schemaFor(client, input)),
+    annotations: { ...annotations[effect], ...hints },
+    ...(output !== undefined && { outputSchema: object(output) }),
+    ...(client.views && view !== undefined && { _meta: viewMetaOfTool(view) }),
+  };
+}
+
+/** `decide_change`, which only clients with views list. */
+export const clickToolListing = (client: Client) => ({
+  ...toolListing({ ...clickTool, ...schemasOf(clickTool.name) }, client),
+  _meta: { ui: { visibility: ['app'] } },
+});

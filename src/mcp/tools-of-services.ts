@@ -1,77 +1,20 @@
 import * as z from 'zod';
-import { type Account, type Accounts, accountsFor, accountsOf, type ConsentMode } from '../calls/account.js';
+import { type Accounts, accountsFor, accountsOf } from '../calls/account.js';
 import { refusalAfter } from '../calls/endpoint.js';
 import type { EndedOutcome, Success } from '../calls/outcome.js';
 import { checkPolicy, isAllowed, type Principal } from '../calls/policy.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { type ArgumentName, parsedBy } from '../calls/validate.js';
 import { findOperation, type ServiceCatalog } from '../models/service-catalog.js';
-import {
-  type Effect,
-  exampleOf,
-  type JsonSchema,
-  type Operation,
-  type OperationOutline,
-} from '../tools/define-operation.js';
+import { exampleOf, type Operation, type OperationOutline } from '../tools/define-operation.js';
 import { next } from '../tools/next.js';
 import { withoutUndefined } from '../util/objects.js';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
-import schemas from './schemas.generated.json' with { type: 'json' };
-import { toolArguments } from './tool-arguments.js';
+import { toolArguments } from './server-tools.js';
 
-/** This file has the four tools with which agents find and call the operations of whole services. They keep no state. */
+/** This file answers the tools with which agents find and call the operations of whole services. */
 
-export interface ServiceTool {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly effect: Effect;
-  readonly input: JsonSchema;
-  /** True for the tools that call the cloud. */
-  readonly takesAccount?: true;
-}
-
-const findTool: ServiceTool = {
-  name: 'find_operations',
-  title: 'Find operations',
-  description:
-    'Searches all operations of the services here. Give a verb and a thing, in English, general cloud terms; name the service if you know it; two or three phrasings.',
-  effect: 'read',
-  input: schemas.find_operations.input,
-};
-
-const describeTool: ServiceTool = {
-  name: 'describe_operation',
-  title: 'Describe an operation',
-  description: 'Shows the arguments of an operation, its effect, the consent that it needs, and an example.',
-  effect: 'read',
-  input: schemas.describe_operation.input,
-};
-
-const readTool: ServiceTool = {
-  name: 'read_operation',
-  title: 'Read with an operation',
-  description: 'Calls an operation that only reads.',
-  effect: 'read',
-  input: schemas.read_operation.input,
-  takesAccount: true,
-};
-
-const changeTool: ServiceTool = {
-  name: 'change_operation',
-  title: 'Change with an operation',
-  description: 'Calls an operation that changes something. A person agrees before it is sent, as its plan says.',
-  effect: 'alter',
-  input: schemas.change_operation.input,
-  takesAccount: true,
-};
-
-export const serviceTools: readonly ServiceTool[] = [findTool, describeTool, readTool, changeTool];
-export const serviceToolNames: readonly string[] = serviceTools.map((tool) => tool.name);
-
-const beside = ['account', 'planOnly', 'allowRepeat', 'replaces'];
-
-export interface ServiceDependencies {
+interface ServiceDependencies {
   readonly operations: readonly Operation[];
   readonly services: ServiceCatalog;
   readonly accounts: Accounts;
@@ -97,14 +40,14 @@ export async function serviceCall(
   dependencies: ServiceDependencies,
 ): Promise<ServiceCall> {
   try {
-    if (tool === findTool.name) return await find(parsedBy(toolArguments().find_operations, args), dependencies);
-    if (tool === describeTool.name)
+    if (tool === 'find_operations') return await find(parsedBy(toolArguments().find_operations, args), dependencies);
+    if (tool === 'describe_operation')
       return ended(await describe(parsedBy(toolArguments().describe_operation, args), dependencies));
     return await callOf(tool, args, dependencies);
   } catch (error) {
     const refusal = refusalAfter(error);
     if (refusal === undefined) throw error;
-    const failure = refusalFailure(tool, refusal, { isChange: tool === changeTool.name });
+    const failure = refusalFailure(tool, refusal, { isChange: tool === 'change_operation' });
     return { kind: 'ended', outcome: { kind: 'failed', failure } };
   }
 }
@@ -124,9 +67,6 @@ async function operationNamed(given: string, dependencies: ServiceDependencies):
     next: next('agent', 'call', 'Call find_operations to find the name.'),
   });
 }
-
-/** Each service has an endpoint of its own. */
-const mostMissing = 10;
 
 async function find(
   query: z.output<ReturnType<typeof toolArguments>['find_operations']>,
@@ -155,7 +95,8 @@ async function find(
     const missing = services.services.flatMap(({ api }) => accounts.all[0]?.missingFor(api) ?? []);
     throw new Refusal(
       'NotConfigured',
-      [...new Set(missing)].slice(0, mostMissing).map((setting) => say`${own(setting)} is not set`),
+      // Each service has an endpoint of its own.
+      [...new Set(missing)].slice(0, 10).map((setting) => say`${own(setting)} is not set`),
     );
   }
   const tools = new Map(operations.map((operation) => [operation.serviceName, operation]));
@@ -171,12 +112,12 @@ async function find(
 
 /** @throws Refusal */
 async function callOf(tool: string, args: unknown, dependencies: ServiceDependencies): Promise<ServiceCall> {
-  const isRead = tool === readTool.name;
+  const isRead = tool === 'read_operation';
   const { read_operation: reading, change_operation: changing } = toolArguments();
   const schema = (isRead ? reading : changing).extend({ account: z.unknown().optional() });
   const { name: given, arguments: inner, fields, ...others } = { fields: undefined, ...parsedBy(schema, args) };
   const operation = await operationNamed(given, dependencies);
-  const otherTool = isRead ? changeTool.name : readTool.name;
+  const otherTool = isRead ? 'change_operation' : 'read_operation';
   if ((operation.effect === 'read') !== isRead)
     throw new Refusal(
       'InvalidArguments',
@@ -191,7 +132,7 @@ async function callOf(tool: string, args: unknown, dependencies: ServiceDependen
     args: withoutUndefined({ ...inner, ...others, ...(fields !== undefined && { [fieldsArgument]: fields }) }),
     argumentName: (argument) => {
       if (argument === fieldsArgument) return 'fields';
-      return beside.includes(argument) ? argument : `arguments.${argument}`;
+      return ['account', 'planOnly', 'allowRepeat', 'replaces'].includes(argument) ? argument : `arguments.${argument}`;
     },
   };
 }
@@ -204,10 +145,9 @@ async function describe(
   const operation = await operationNamed(given, dependencies);
   const { principal } = dependencies;
   const accounts = accountsOf(dependencies.accounts, principal);
-  const allowing = accountsFor(accounts, operation, principal);
   const [first] = accounts.all;
   if (first === undefined) throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
-  if (allowing.length === 0)
+  if (accountsFor(accounts, operation, principal).length === 0)
     checkPolicy(first.policy, operation, principal, accounts.areNamed ? first.name : undefined);
 
   const { effect, description, secretNames = {} } = operation;
@@ -215,14 +155,11 @@ async function describe(
   if (path !== '') return { summary: say`${own(given)}, inside ${path}:`, answer: outline.arguments };
   const isRead = effect === 'read';
   return {
-    summary: say`${own(given)}: call ${own(isRead ? readTool.name : changeTool.name)}.`,
+    summary: say`${own(given)}: call ${own(isRead ? 'read_operation' : 'change_operation')}.`,
     answer: withoutUndefined({
       about: description,
       effect,
-      ...(!isRead && {
-        risks: risksOf(operation),
-        consent: consentOf(operation, allowing.length > 0 ? allowing : accounts.all, accounts.areNamed),
-      }),
+      ...(!isRead && { risks: risksOf(operation) }),
       arguments: outline.arguments,
       more: ifAny(outline.more),
       // A call may name a secret that only this server knows.
@@ -258,22 +195,4 @@ function risksOf({ effect, change }: Operation): string {
   const isIrreversible = change?.irreversible ?? (effect === 'delete' || undefined);
   const undo = isIrreversible === undefined ? 'may not be undone' : isIrreversible && 'cannot be undone';
   return [costs, undo].filter((risk) => risk !== false).join(', ') || 'none known';
-}
-
-const consentTexts: Readonly<Record<ConsentMode, string>> = {
-  ask: 'the user is asked, or confirms the plan',
-  human: 'a person has to agree',
-  approval: 'another person has to approve',
-  plan: 'the user confirms the plan',
-  off: 'none, it is sent at once',
-};
-
-function consentOf({ effect }: Operation, allowing: readonly Account[], areNamed: boolean): string {
-  const texts = allowing.map((account) => {
-    const isAsked = account.confirm !== 'off' && account.confirm !== 'plan';
-    const isTyped = effect === 'delete' && isAsked && account.confirmDelete !== 'click';
-    const consent = `${consentTexts[account.confirm]}${isTyped ? '; a person types the name' : ''}`;
-    return areNamed ? `${account.name}: ${consent}` : consent;
-  });
-  return [...new Set(texts)].join('; ');
 }

@@ -2,7 +2,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { plainResult, resultText } from '../../src/calls/result-text.js';
-import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
+import { changeToolNames } from '../../src/mcp/server-tools.js';
 import { changeIdOf, changer, successOf } from '../support/changer.js';
 import { connectInProcess } from '../support/in-process.js';
 import { pageOf } from '../support/told.js';

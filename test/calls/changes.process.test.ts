@@ -273,7 +273,7 @@ test('no secret is in anything that the process writes or answers', async () => 
         externalCloudConfig: { serviceAccountKey: `{"private_key":"${marker}` },
       }),
       toolCall(5, 'list_parts', { bucket: 'b', object: 'o', uploadId: 'u' }),
-      ...['configuration', 'journal', 'reference/states', 'reference/provision_kube_resource_group'].map(
+      ...['configuration', 'journal', 'reference/list_parts', 'reference/provision_kube_resource_group'].map(
         (name, index) => ({
           id: 6 + index,
           method: 'resources/read',

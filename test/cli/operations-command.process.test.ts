@@ -7,7 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
+import { changeToolNames } from '../../src/mcp/server-tools.js';
 import { http, member, smallModelJson } from '../models/small-model.js';
 import { startServer } from '../support/http-server.js';
 import { printedChanges } from '../support/journal.js';

@@ -10,8 +10,8 @@ import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/clien
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
-import { toolSchemas } from '../../src/mcp/tool-schemas.js';
-import { changeTools } from '../../src/mcp/tools-of-changes.js';
+import { toolArguments } from '../../src/mcp/server-tools.js';
+import { toolListSchema, toolSchemas } from '../../src/mcp/tool-schemas.js';
 import { operations } from '../../src/tools/index.js';
 import { isAlive } from '../support/is-alive.js';
 import { allNames, exampleCalls, offeredBy, sandboxPolicy } from '../support/operations.js';
@@ -70,14 +70,13 @@ describe.each(clients)('%s', (_name, connect) => {
     const client = await connect(['--sandbox', 'CLOUDOPS_CONFIRM=off', `CLOUDOPS_TOOLS=${allNames}`]);
     try {
       const { tools } = await client.listTools();
+      const { get_change, withdraw_change } = toolArguments();
       expect(
         tools.map(({ inputSchema, outputSchema }) => ({ input: inputSchema, output: outputSchema })),
       ).toMatchObject([
         ...operations.map(toolSchemas),
         // With CLOUDOPS_CONFIRM=off, no plan waits for confirm_change.
-        ...changeTools
-          .filter(({ name }) => name !== 'confirm_change')
-          .map(({ inputSchema }) => ({ input: inputSchema, output: undefined })),
+        ...[get_change, withdraw_change].map((schema) => ({ input: toolListSchema(schema), output: undefined })),
       ]);
       const results = [];
       for (const call of exampleCalls) results.push(await client.callTool(call));

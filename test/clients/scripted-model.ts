@@ -1,7 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
-import { serviceToolNames } from '../../src/mcp/tools-of-services.js';
+import { changeToolNames, serviceToolNames } from '../../src/mcp/server-tools.js';
 import { operations } from '../../src/tools/index.js';
 import { type Dialect, dialectAt, type OfferedTool } from './dialects.js';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
+import { changeToolNames } from '../../src/mcp/server-tools.js';
 import {
   type Fleet,
   fleetSettings,

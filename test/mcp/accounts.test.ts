@@ -3,8 +3,8 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { countTokens } from 'gpt-tokenizer';
 import { afterEach, expect, test } from 'vitest';
 import type { Account, Accounts } from '../../src/calls/account.js';
+import { changeToolNames } from '../../src/mcp/server-tools.js';
 import { createToolCatalog, type Offer } from '../../src/mcp/tool-catalog.js';
-import { changeToolNames } from '../../src/mcp/tools-of-changes.js';
 import { createServer } from '../../src/server.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -173,7 +173,7 @@ test.each([
 });
 
 test('what a caller is offered depends on its scopes alone, however many there have been', () => {
-  const offers = createToolCatalog([listParts, restoreInstance], of([prod, staging]));
+  const offers = createToolCatalog({ operations: [listParts, restoreInstance], accounts: of([prod, staging]) });
   const to = (...scopes: string[]) => offers.offerTo({ name: `caller ${scopes.length}`, scopes });
   const shown = ({ operations, accounts }: Offer) => [
     operations.map(({ name }) => name),

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { serverIcon } from '../../src/mcp/server-icon.js';
 import { connectInProcess, eras } from '../support/in-process.js';
 
 /** The skill is served by the Skills extension, and answers say since 2026-07-28 how long clients may keep them. */
@@ -24,10 +23,9 @@ describe.each(eras)('%s', (name, era) => {
     session.client.request({ method, params }, anything);
   const life = name === '2025' ? {} : hour;
 
-  test('the extensions and the icon are declared', () => {
+  test('the extensions are declared', () => {
     const { extensions } = session.client.getServerCapabilities() ?? {};
     expect(extensions).toEqual({ 'io.modelcontextprotocol/skills': {}, 'io.modelcontextprotocol/tasks': {} });
-    expect(session.client.getServerVersion()?.icons).toEqual([serverIcon]);
   });
 
   test('the skill is listed with its frontmatter, and its file with size and digest', async () => {
@@ -51,9 +49,4 @@ describe.each(eras)('%s', (name, era) => {
       expect(read.ttlMs).toBe(name === '2025' ? undefined : 0);
     },
   );
-});
-
-test('the icon is that of the page', () => {
-  const [, svg = ''] = serverIcon.src.split(',');
-  expect(decodeURIComponent(svg)).toBe(readFileSync('ui/page/icon.svg', 'utf8').trim());
 });

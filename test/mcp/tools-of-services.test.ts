@@ -5,7 +5,6 @@ import { setTimeout } from 'node:timers/promises';
 import { Client, type ElicitRequestFormParams } from '@modelcontextprotocol/client';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ConsentMode } from '../../src/calls/account.js';
 import type { Policy } from '../../src/calls/policy.js';
 import { shortestReadMs } from '../../src/changes/decide.js';
 import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
@@ -206,29 +205,18 @@ describe('describe_operation', () => {
     expect(answer.effect).toBe('delete');
   });
 
-  test('shows arguments, effect, risks, consent and an example', async () => {
+  test('shows arguments, effect, risks and an example', async () => {
     const { call } = await connect({ confirm: 'human' });
     const { answer, summary } = await call('describe_operation', { name: 'disks:CreateVolume' });
     expect(summary).toBe('disks:CreateVolume: call change_operation.');
     expect(answer).toMatchObject({
       effect: 'create',
       risks: 'may cost money, may not be undone',
-      consent: 'a person has to agree',
       arguments: { Zone: 'text', 'Size?': 'whole number', 'Tags?': 'list of {Key?, Value?}' },
       example: { Zone: 'example' },
     });
     const inside = await call('describe_operation', { name: 'disks:CreateVolume', path: 'Tags' });
     expect(inside.answer).toEqual({ 'Key?': 'text', 'Value?': 'text' });
-  });
-
-  test.each<[ConsentMode, string]>([
-    ['ask', 'the user is asked, or confirms the plan; a person types the name'],
-    ['human', 'a person has to agree; a person types the name'],
-    ['plan', 'the user confirms the plan'],
-    ['off', 'none, it is sent at once'],
-  ])('says what a deletion needs in the mode %s', async (confirm, consent) => {
-    const { call } = await connect({ confirm });
-    expect((await call('describe_operation', { name: 'disks:DeleteVolume' })).answer.consent).toBe(consent);
   });
 
   test('says which fields are masked, and which secrets have a name', async () => {

@@ -20,7 +20,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { seededUpload } from '../../sandbox/sandbox.js';
-import { changeTools } from '../../src/mcp/tools-of-changes.js';
+import { changeTools } from '../../src/mcp/server-tools.js';
 import { settingsOf, startReal } from '../s3/start.js';
 import { offeredBy, sandboxPolicy } from '../support/operations.js';
 import { packInto } from '../support/pack.js';

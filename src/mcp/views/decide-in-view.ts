@@ -4,10 +4,9 @@ import { Refusal, refusedChange } from '../../calls/refusal.js';
 import type { Change } from '../../changes/change.js';
 import type { ChangeContext } from '../../changes/change-context.js';
 import { findOperation } from '../../models/service-catalog.js';
-
+import { toolArguments } from '../server-tools.js';
 import { decideTool } from './contract/apps.js';
 import type { Showing } from './results.js';
-import { decisionSchema } from './view-of-tool.js';
 
 interface ViewAnswer extends Showing {
   readonly outcome: EndedOutcome;
@@ -23,7 +22,7 @@ export async function decideInView(
   }: { readonly call: CallTool; readonly changes: ChangeTools } & Parameters<typeof findOperation>[1],
   context: ChangeContext,
 ): Promise<ViewAnswer> {
-  const { data: request } = decisionSchema.safeParse(args);
+  const { data: request } = toolArguments().decide_change.safeParse(args);
   if (request === undefined) return refused('ClickRefused');
   const change = await changes.findByProof(request.ticket, context);
   if (change instanceof Refusal) return { outcome: refusedChange(decideTool, change) };

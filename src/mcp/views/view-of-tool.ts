@@ -1,10 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import * as z from 'zod';
-import { longestReason } from '../../changes/decline-reason.js';
 import type { Operation } from '../../tools/define-operation.js';
 import { english, type Translator } from '../../util/language.js';
-import { decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
-import { decisions } from './contract/change-data.js';
+import { type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 
 /** Returns the view that shows an operation's results. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
@@ -13,38 +10,10 @@ export function viewOf({ change, pages }: Operation): ViewName | undefined {
 }
 
 /** Links a tool to its view. Older hosts read only the second key. */
-export const viewOfTool = (view: ViewName) => ({
+export const viewMetaOfTool = (view: ViewName) => ({
   ui: { resourceUri: viewUris[view] },
   'ui/resourceUri': viewUris[view],
 });
-
-export const decisionSchema = z.strictObject({
-  ticket: z.string(),
-  decision: z.enum(decisions),
-  reason: z.string().min(1).max(longestReason).optional(),
-  name: z.string().max(longestReason).optional(),
-});
-
-/** The listing of the tool `decide_change`. Hosts hide the tool from models. */
-export const decideToolListing = {
-  name: decideTool,
-  title: 'Decide on a change',
-  description:
-    'Carries out or turns down a plan with a click of the user in the change view, or tells what became of it. Not for agents.',
-  inputSchema: {
-    type: 'object' as const,
-    properties: {
-      ticket: { type: 'string' },
-      decision: { type: 'string', enum: [...decisions] },
-      reason: { type: 'string', maxLength: longestReason },
-      name: { type: 'string', maxLength: longestReason },
-    },
-    required: ['ticket', 'decision'],
-    additionalProperties: false,
-  },
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  _meta: { ui: { visibility: ['app'] } },
-};
 
 const descriptions: Readonly<Record<ViewName, string>> = {
   upload: 'A map of the parts of an upload',

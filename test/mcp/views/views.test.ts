@@ -5,7 +5,7 @@ import { startSandbox } from '../../../sandbox/sandbox.js';
 import type { Budget, ConsentMode } from '../../../src/calls/account.js';
 import { readScope, writeScope } from '../../../src/calls/policy.js';
 import type { Changes } from '../../../src/changes/store.js';
-import { changeToolNames } from '../../../src/mcp/tools-of-changes.js';
+import { changeToolNames } from '../../../src/mcp/server-tools.js';
 import { appsExtension, decideTool, viewMimeType, viewUris } from '../../../src/mcp/views/contract/apps.js';
 import { changeKey } from '../../../src/mcp/views/contract/change-data.js';
 import { partsKey } from '../../../src/mcp/views/contract/parts-data.js';
