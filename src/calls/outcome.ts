@@ -111,21 +111,15 @@ function partsSchema(): z.ZodType<readonly Part[]> {
     .nullable()
     .transform((limit) => limit ?? Number.POSITIVE_INFINITY)
     .exactOptional();
-  const parts = z.lazy(partsSchema);
+  const values = z.array(z.lazy(partsSchema)).readonly();
   const part: z.ZodType<Part> = z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('words'), text: z.string() }),
-    z.object({
-      kind: z.literal('message'),
-      words: z.array(z.string()).readonly(),
-      values: z.array(parts).readonly(),
-    }),
-    z.object({ kind: z.literal('quoted'), value: z.string(), limit: length, longest: length }),
-    z.object({ kind: z.literal('name'), name: z.string(), longest: length }),
-    z.object({ kind: z.literal('exact'), value: z.string() }),
+    z.object({ kind: z.enum(['quoted', 'name']), value: z.string(), limit: length, longest: length }),
+    z.object({ kind: z.enum(['argument', 'exact']), value: z.string() }),
     z.object({ kind: z.literal('time'), time: z.number() }),
-    z.object({ kind: z.literal('argument'), path: z.string() }),
-    z.object({ kind: z.literal('detail'), parts }),
-    z.object({ kind: z.literal('readers'), readers: z.object({ agent: parts, person: parts, operator: parts }) }),
+    z.object({ kind: z.literal('message'), words: z.array(z.string()).readonly(), values }),
+    z.object({ kind: z.literal('detail'), values }),
+    z.object({ kind: z.literal('readers'), values }),
   ]);
   return z.array(part).readonly();
 }

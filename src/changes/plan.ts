@@ -181,7 +181,7 @@ export function cautionsOf(plan: Plan): readonly SafeText[] {
 
 /** The consequences that the risks do not tell already. */
 export const consequencesOf = (plan: Plan): readonly SafeText[] =>
-  plan.consequences.filter((consequence) => !riskSentencesOf(plan).some((risk) => risk.equals(consequence)));
+  plan.consequences.filter((consequence) => !riskSentencesOf(plan).some((risk) => risk.text === consequence.text));
 
 /** The lines of a plan below the question. */
 export function planDetails(plan: Plan): readonly SafeText[] {

@@ -7,26 +7,17 @@ import { findWords, piecesOfTemplate, type TextTable, translationOf } from './tr
  * Only this file makes it (test/util/safe-text.test.ts).
  */
 class SafeText {
-  readonly parts: readonly Part[];
+  readonly parts: Parts;
   #text: string | undefined;
 
-  constructor(parts: readonly Part[]) {
+  constructor(parts: Parts) {
     this.parts = parts;
-  }
-
-  /** The parts in English, without messages. */
-  get flat(): readonly Part[] {
-    return joinWords(flatParts(this.parts));
   }
 
   /** The words for agents, if words differ by reader. */
   get text(): string {
     this.#text ??= this.parts.map(renderPart).join('');
     return this.#text;
-  }
-
-  equals(other: SafeText | undefined): boolean {
-    return this.text === other?.text;
   }
 
   toString(): string {
@@ -42,32 +33,43 @@ export type { SafeText };
 
 export const isSafeText = (value: unknown): value is SafeText => value instanceof SafeText;
 
+type Parts = readonly Part[];
+
+/** In the order of the texts for each of them. */
+const readers = ['agent', 'person', 'operator'] as const;
+type Reader = (typeof readers)[number];
+
+interface Quoted {
+  readonly kind: 'quoted' | 'name';
+  readonly value: string;
+  readonly limit?: number;
+  /** Set by `shortNames`. */
+  readonly longest?: number;
+}
+
 export type Part =
   | { readonly kind: 'words'; readonly text: string }
-  /** A template with its values, so that a translation can put them in another order. */
-  | { readonly kind: 'message'; readonly words: readonly string[]; readonly values: readonly (readonly Part[])[] }
-  /** `longest` is set by `shortNames`. */
-  | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number; readonly longest?: number }
-  | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
-  | { readonly kind: 'argument'; readonly path: string }
-  | { readonly kind: 'exact'; readonly value: string }
+  | Quoted
+  | { readonly kind: 'argument' | 'exact'; readonly value: string }
   /** In milliseconds since 1970. */
   | { readonly kind: 'time'; readonly time: number }
-  | { readonly kind: 'detail'; readonly parts: readonly Part[] }
-  | { readonly kind: 'readers'; readonly readers: Readonly<Record<Reader, readonly Part[]>> };
+  /** A template with its values, so that a translation can put them in another order. */
+  | { readonly kind: 'message'; readonly words: readonly string[]; readonly values: readonly Parts[] }
+  | { readonly kind: 'detail'; readonly values: readonly Parts[] }
+  /** A text for each of the `readers`. */
+  | { readonly kind: 'readers'; readonly values: readonly Parts[] };
 
-type Reader = 'agent' | 'person' | 'operator';
-
-const flatParts = (parts: readonly Part[]): readonly Part[] =>
+/** Takes messages apart. */
+const flat = (parts: Parts): Parts =>
   parts.flatMap((part) =>
     part.kind === 'message'
-      ? part.words.flatMap((text, index) => [wordsPart(text), ...flatParts(part.values[index] ?? [])])
-      : [part],
+      ? part.words.flatMap((text, index) => [wordsPart(text), ...flat(part.values[index] ?? [])])
+      : part,
   );
 
-function joinWords(parts: readonly Part[]): readonly Part[] {
+function joinWords(parts: Parts): Parts {
   const joined: Part[] = [];
-  for (const part of parts) {
+  for (const part of flat(parts)) {
     const last = joined.at(-1);
     if (part.kind === 'words' && part.text === '') continue;
     if (part.kind === 'words' && last?.kind === 'words') joined.splice(-1, 1, wordsPart(last.text + part.text));
@@ -80,25 +82,23 @@ function renderPart(part: Part): string {
   switch (part.kind) {
     case 'words':
       return part.text;
-    case 'message':
-      return flatParts([part]).map(renderPart).join('');
     case 'quoted':
-      return part.longest === undefined ? quote(part.value, part.limit) : shortQuotation(part.value, part.longest);
     case 'name': {
-      const name = quoteName(part.name);
-      return part.longest === undefined || name === part.name ? name : shortQuotation(part.name, part.longest);
+      const whole = part.kind === 'quoted' ? quote(part.value, part.limit) : quoteName(part.value);
+      return part.longest === undefined || whole === part.value ? whole : shortQuotation(part.value, part.longest);
     }
     case 'argument':
       // Never shortened, because the beginning would name another argument: `a.b` of `a.b.c`.
-      return quoteName(part.path);
+      return quoteName(part.value);
     case 'exact':
       return escapeInvisible(part.value);
     case 'time':
       return new Date(part.time).toISOString();
+    case 'message':
+      return flat([part]).map(renderPart).join('');
     case 'detail':
-      return part.parts.map(renderPart).join('');
     case 'readers':
-      return part.readers.agent.map(renderPart).join('');
+      return (part.values[0] ?? []).map(renderPart).join('');
   }
 }
 
@@ -116,33 +116,36 @@ const wordsPart = (text: string): Part => ({ kind: 'words', text });
 const ownWords = (text: string): SafeText => new SafeText([wordsPart(text)]);
 
 /** Quotes the strings in a template, because they may come from outside. */
-export function say(words: TemplateStringsArray, ...values: readonly (string | number | SafeText)[]): SafeText {
-  const valueParts = values.map((value): readonly Part[] => {
-    if (isSafeText(value)) return value.parts;
-    return [typeof value === 'string' ? { kind: 'quoted', value } : wordsPart(String(value))];
-  });
-  return message(words, valueParts);
-}
+export const say = (template: TemplateStringsArray, ...values: readonly (string | number | SafeText)[]): SafeText =>
+  message(
+    template,
+    values.map((value) => {
+      if (isSafeText(value)) return value.parts;
+      return [typeof value === 'string' ? { kind: 'quoted', value } : wordsPart(String(value))];
+    }),
+  );
 
-function message(words: readonly string[], values: readonly (readonly Part[])[]): SafeText {
-  if (values.length === 0) return ownWords(words.join(''));
-  return new SafeText(words.every((text) => text === '') ? values.flat() : [{ kind: 'message', words, values }]);
+function message(template: readonly string[], values: readonly Parts[]): SafeText {
+  if (values.length === 0) return ownWords(template.join(''));
+  return new SafeText(
+    template.every((text) => text === '') ? values.flat() : [{ kind: 'message', words: template, values }],
+  );
 }
 
 /** As `say`, for the words of a definition around the values. */
-export const definedMessage = (words: readonly string[], values: readonly SafeText[]): SafeText =>
+export const definedMessage = (template: readonly string[], values: readonly SafeText[]): SafeText =>
   message(
-    words.map(escapeInvisible),
+    template.map(escapeInvisible),
     values.map(({ parts }) => parts),
   );
 
 export const quoted = (value: string, limit: number): SafeText => new SafeText([{ kind: 'quoted', value, limit }]);
 
 /** Quoted if the name is not a plain word. */
-export const own = (name: string): SafeText => new SafeText([{ kind: 'name', name }]);
+export const own = (name: string): SafeText => new SafeText([{ kind: 'name', value: name }]);
 
 /** Plans show the argument's name in words. */
-export const argument = (path: string): SafeText => new SafeText([{ kind: 'argument', path }]);
+export const argument = (path: string): SafeText => new SafeText([{ kind: 'argument', value: path }]);
 
 export const namesOf = (names: readonly string[], between: ', ' | ' or ' | '.' = ', '): SafeText =>
   join(names.map(own), between);
@@ -191,10 +194,10 @@ export function time(iso: string): SafeText {
 }
 
 /** Left out first if the text has to be short. */
-export const detail = (text: SafeText): SafeText => new SafeText([{ kind: 'detail', parts: text.parts }]);
+export const detail = (text: SafeText): SafeText => new SafeText([{ kind: 'detail', values: [text.parts] }]);
 
 /** Without `operator`, the operator reads the text for `person`. */
-export function forReader<
+export const forReader = <
   const Agent extends string,
   const Person extends string,
   const Operator extends string,
@@ -202,38 +205,32 @@ export function forReader<
   readonly agent: Wording<Agent>;
   readonly person: Wording<Person>;
   readonly operator?: Wording<Operator>;
-}): SafeText {
-  const person = words(texts.person).parts;
-  const operator = texts.operator === undefined ? person : words(texts.operator).parts;
-  return new SafeText([{ kind: 'readers', readers: { agent: words(texts.agent).parts, person, operator } }]);
-}
+}): SafeText => {
+  const person = words(texts.person);
+  const operator = texts.operator === undefined ? person : words(texts.operator);
+  return new SafeText([{ kind: 'readers', values: [words(texts.agent), person, operator].map(({ parts }) => parts) }]);
+};
 
 export function textFor(reader: Reader, text: SafeText): SafeText {
-  const chosen = new SafeText(
-    mapParts(text.parts, (part) => (part.kind === 'readers' ? part.readers[reader] : [part])),
+  const chosen = mapParts(text.parts, (part) =>
+    part.kind === 'readers' ? (part.values[readers.indexOf(reader)] ?? []) : [part],
   );
   // A sentence for another reader leaves a space.
-  return new SafeText(withStart(trimmedAtEnd(chosen.flat).parts, (start) => start.trimStart()));
+  return new SafeText(withStart(trimmedAtEnd(joinWords(chosen)), (start) => start.trimStart()));
 }
 
 export const sentence = (text: SafeText): SafeText => new SafeText(withStart(text.parts, sentenceCase));
 
 /** Changes the first words, if the text begins with words. */
-function withStart([first, ...others]: readonly Part[], change: (start: string) => string): readonly Part[] {
+function withStart([first, ...others]: Parts, change: (start: string) => string): Parts {
   if (first === undefined) return [];
   if (first.kind === 'words') return [wordsPart(change(first.text)), ...others];
-  if (first.kind === 'readers') {
-    const { agent, person, operator } = first.readers;
-    const changed = (texts: readonly Part[]) => withStart(texts, change);
-    return [
-      { ...first, readers: { agent: changed(agent), person: changed(person), operator: changed(operator) } },
-      ...others,
-    ];
-  }
+  if (first.kind === 'readers')
+    return [{ ...first, values: first.values.map((text) => withStart(text, change)) }, ...others];
   if (first.kind !== 'message') return [first, ...others];
-  const [words = '', ...laterWords] = first.words;
+  const [start = '', ...laterWords] = first.words;
+  if (start !== '') return [{ ...first, words: [change(start), ...laterWords] }, ...others];
   const [value = [], ...laterValues] = first.values;
-  if (words !== '') return [{ ...first, words: [change(words), ...laterWords] }, ...others];
   return [{ ...first, values: [withStart(value, change), ...laterValues] }, ...others];
 }
 
@@ -246,18 +243,13 @@ export const longestLabelName = 24;
 export const shortNames = (text: SafeText, longest = longestName): SafeText =>
   new SafeText(mapParts(text.parts, (part) => [isName(part) ? { ...part, longest } : part]));
 
-const isName = (part: Part) => part.kind === 'quoted' || part.kind === 'name';
+const isName = (part: Part): part is Quoted => part.kind === 'quoted' || part.kind === 'name';
 
 /** Replaces parts within other parts first. */
-const mapParts = (parts: readonly Part[], replace: (part: Part) => readonly Part[]): readonly Part[] =>
-  parts.flatMap((part): readonly Part[] => {
-    const inner = (innerParts: readonly Part[]) => mapParts(innerParts, replace);
-    if (part.kind === 'detail') return replace({ ...part, parts: inner(part.parts) });
-    if (part.kind === 'message') return [{ ...part, values: part.values.map(inner) }];
-    if (part.kind !== 'readers') return replace(part);
-    const { agent, person, operator } = part.readers;
-    return replace({ ...part, readers: { agent: inner(agent), person: inner(person), operator: inner(operator) } });
-  });
+const mapParts = (parts: Parts, replace: (part: Part) => Parts): Parts =>
+  parts.flatMap((part) =>
+    replace('values' in part ? { ...part, values: part.values.map((inner) => mapParts(inner, replace)) } : part),
+  );
 
 /** `omitted` has the dropped details, and the cut names in full. */
 interface Shortened {
@@ -277,43 +269,35 @@ function withDetails({ parts }: SafeText, count: number): SafeText {
   let details = 0;
   return new SafeText(
     mapParts(parts, (part) => {
-      if (part.kind !== 'detail') return [part];
-      details += 1;
-      return details <= count ? [part] : [];
+      if (part.kind === 'detail') details += 1;
+      return part.kind === 'detail' && details > count ? [] : [part];
     }),
   );
 }
 
 /** Cuts names to `nameLimit` characters. If the text is still too long, drops details, then cuts names further, then cuts the text. */
 export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLimit = longestName): Shortened {
-  const details = text.flat.filter((part) => part.kind === 'detail');
-  const attempt = (keptDetails: number, longest: number): Shortened | undefined => {
-    const remaining = withDetails(text, keptDetails);
+  const details = flat(text.parts).filter((part) => part.kind === 'detail');
+  const attempts = details.length + 1 + nameLimit - shortestName;
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const kept = Math.max(0, details.length - attempt);
+    const longest = nameLimit - Math.max(0, attempt - details.length);
+    const remaining = withDetails(text, kept);
     const line = shortNames(remaining, longest);
-    if (line.text.length > limit) return undefined;
-    const dropped = details.slice(keptDetails).map(detailText);
-    return { line, omitted: [...longNames(remaining, longest), ...dropped] };
-  };
-
-  for (let keptDetails = details.length; keptDetails >= 0; keptDetails -= 1) {
-    const shortened = attempt(keptDetails, nameLimit);
-    if (shortened !== undefined) return shortened;
-  }
-  for (let longest = nameLimit - 1; longest >= shortestName; longest -= 1) {
-    const shortened = attempt(0, longest);
-    if (shortened !== undefined) return shortened;
+    if (line.text.length > limit) continue;
+    const dropped = details
+      .slice(kept)
+      .map((part) => new SafeText(withStart(part.values[0] ?? [], (start) => start.replace(/^[\s,:;]+/, ''))));
+    return { line, omitted: [...longNames(remaining.parts, longest), ...dropped] };
   }
   return { line: cut(shortNames(withoutDetails(text), shortestName), limit), omitted: [text] };
 }
 
-const longNames = ({ flat }: SafeText, longest: number): readonly SafeText[] =>
-  flat.flatMap((part) => {
-    if (part.kind === 'detail') return longNames(new SafeText(part.parts), longest);
+const longNames = (parts: Parts, longest: number): readonly SafeText[] =>
+  flat(parts).flatMap((part) => {
+    if (part.kind === 'detail') return longNames(part.values.flat(), longest);
     return isName(part) && renderPart({ ...part, longest }) !== renderPart(part) ? [new SafeText([part])] : [];
   });
-
-const detailText = ({ parts }: Extract<Part, { kind: 'detail' }>): SafeText =>
-  new SafeText(withStart(parts, (start) => start.replace(/^[\s,:;]+/, '')));
 
 /** Keeps or drops each value as a whole. */
 export function cut(text: SafeText, limit: number): SafeText {
@@ -321,7 +305,7 @@ export function cut(text: SafeText, limit: number): SafeText {
 
   let charactersLeft = limit - '…'.length;
   const kept: Part[] = [];
-  for (const part of text.flat) {
+  for (const part of joinWords(text.parts)) {
     const rendered = renderPart(part);
     if (rendered.length > charactersLeft) {
       if (part.kind === 'words') kept.push(wordsPart(rendered.slice(0, charactersLeft)));
@@ -330,27 +314,27 @@ export function cut(text: SafeText, limit: number): SafeText {
     kept.push(part);
     charactersLeft -= rendered.length;
   }
-  return say`${trimmedAtEnd(kept)}…`;
+  return say`${new SafeText(trimmedAtEnd(kept))}…`;
 }
 
-function trimmedAtEnd(parts: readonly Part[]): SafeText {
+function trimmedAtEnd(parts: Parts): Parts {
   const last = parts.at(-1);
-  if (last?.kind !== 'words') return new SafeText(parts);
-  const text = last.text.trimEnd();
-  return text === '' ? trimmedAtEnd(parts.slice(0, -1)) : new SafeText([...parts.slice(0, -1), wordsPart(text)]);
+  if (last?.kind !== 'words') return parts;
+  const [text, others] = [last.text.trimEnd(), parts.slice(0, -1)];
+  return text === '' ? trimmedAtEnd(others) : [...others, wordsPart(text)];
 }
 
 export const withTimes = (text: SafeText, write: (time: number) => SafeText): SafeText =>
   new SafeText(mapParts(text.parts, (part) => (part.kind === 'time' ? write(part.time).parts : [part])));
 
 export function withArgumentNames(text: SafeText, nameOf: (path: string) => string | undefined): SafeText {
-  const starts = text.flat.filter((_part, index, flat) => {
-    const before = flat[index - 1];
+  const starts = joinWords(text.parts).filter((_part, index, parts) => {
+    const before = parts[index - 1];
     return before === undefined || (before.kind === 'words' && before.text.endsWith('. '));
   });
   return new SafeText(
     mapParts(text.parts, (part) => {
-      const name = part.kind === 'argument' ? nameOf(part.path) : undefined;
+      const name = part.kind === 'argument' ? nameOf(part.value) : undefined;
       if (name === undefined) return [part];
       // A name with a number has no article: `node pool 1`.
       const withArticle = /\d$/.test(name) ? ownWords(name) : say`the ${ownWords(name)}`;
@@ -361,88 +345,50 @@ export function withArgumentNames(text: SafeText, nameOf: (path: string) => stri
 
 /** Puts our own words into the language of a table. Words that the table lacks stay. */
 export const translated = ({ parts }: SafeText, table: TextTable): SafeText =>
-  new SafeText(translatedParts(parts, table));
+  new SafeText(withoutSpacesAfterStops(mapParts(parts, (part) => translatedPart(part, table))));
 
-function translatedParts(parts: readonly Part[], table: TextTable): readonly Part[] {
-  const inner = (innerParts: readonly Part[]) => translatedParts(innerParts, table);
-  const done: Part[] = [];
-  for (const part of parts) {
-    const before = done.at(-1);
-    // A full stop of Japanese has its own space.
-    const isSpaceAfterStop =
-      part.kind === 'words' && part.text === ' ' && before?.kind === 'words' && before.text.endsWith('。');
-    if (!isSpaceAfterStop) done.push(...translatedPart(part, table, inner));
+function translatedPart(part: Part, table: TextTable): Parts {
+  if (part.kind === 'words') {
+    const found = findWords(table, part.text);
+    if (found === undefined) return [part];
+    const values = found.values.map((value) => translatedPart(wordsPart(value), table));
+    return filledTemplate(found.template, values);
   }
-  return done;
+  if (part.kind !== 'message') return [part];
+  const english = part.words.reduce((text, next, index) => `${text}{${index - 1}}${next}`);
+  const translation = translationOf(table, english);
+  return translation === undefined ? [part] : filledTemplate(translation, part.values);
 }
 
-function translatedPart(
-  part: Part,
-  table: TextTable,
-  inner: (parts: readonly Part[]) => readonly Part[],
-): readonly Part[] {
-  switch (part.kind) {
-    case 'words': {
-      const found = findWords(table, part.text);
-      return found === undefined
-        ? [part]
-        : filledTemplate(
-            found.template,
-            found.values.map((value) => inner([wordsPart(value)])),
-          );
-    }
-    case 'message': {
-      const values = part.values.map(inner);
-      const english = part.words.reduce((text, next, index) => `${text}{${index - 1}}${next}`);
-      const translation = translationOf(table, english);
-      return translation === undefined ? [{ ...part, values }] : filledTemplate(translation, values);
-    }
-    case 'detail':
-      return [{ ...part, parts: inner(part.parts) }];
-    case 'readers': {
-      const { agent, person, operator } = part.readers;
-      return [{ ...part, readers: { agent: inner(agent), person: inner(person), operator: inner(operator) } }];
-    }
-    default:
-      return [part];
-  }
-}
-
-const filledTemplate = (template: string, values: readonly (readonly Part[])[]): readonly Part[] =>
+const filledTemplate = (template: string, values: readonly Parts[]): Parts =>
   piecesOfTemplate(template).flatMap((piece) =>
     typeof piece === 'number' ? (values[piece] ?? []) : [wordsPart(piece)],
   );
 
+/** A full stop of Japanese has its own space. */
+const withoutSpacesAfterStops = (parts: Parts): Parts =>
+  joinWords(parts).map((part) => {
+    if (part.kind === 'words') return wordsPart(part.text.replaceAll('。 ', '。'));
+    return 'values' in part ? { ...part, values: part.values.map(withoutSpacesAfterStops) } : part;
+  });
+
 /** Line breaks in values are escaped. */
 export function linesOf(text: SafeText): SafeText[] {
   const lines: Part[][] = [[]];
-  for (const part of text.flat) {
-    const pieces = part.kind === 'words' ? part.text.split('\n').map(wordsPart) : [part];
-    for (const [index, piece] of pieces.entries()) {
-      if (index === 0) lines.at(-1)?.push(piece);
-      else lines.push([piece]);
-    }
+  for (const part of joinWords(text.parts)) {
+    const [first = part, ...later] = part.kind === 'words' ? part.text.split('\n').map(wordsPart) : [];
+    lines.at(-1)?.push(first);
+    lines.push(...later.map((piece) => [piece]));
   }
   return lines.map((parts) => new SafeText(parts));
 }
 
 /** Numbers are times, which the view writes. */
-export function piecesOf(text: SafeText): readonly (string | number)[] {
-  const pieces: (string | number)[] = [];
-  for (const piece of text.flat.flatMap(piecesOfPart)) {
-    const last = pieces.at(-1);
-    if (typeof piece === 'string' && typeof last === 'string') pieces[pieces.length - 1] = last + piece;
-    else pieces.push(piece);
-  }
-  return pieces;
-}
-
-function piecesOfPart(part: Part): readonly (string | number)[] {
-  if (part.kind === 'time') return [part.time];
-  if (part.kind === 'detail') return piecesOf(new SafeText(part.parts));
-  if (part.kind === 'readers') return piecesOf(new SafeText(part.readers.agent));
-  return [renderPart(part)];
-}
+export const piecesOf = ({ parts }: SafeText): readonly (string | number)[] =>
+  joinWords(parts).flatMap((part) => {
+    if (part.kind === 'time') return [part.time];
+    return 'values' in part ? piecesOf(new SafeText(part.values[0] ?? [])) : [renderPart(part)];
+  });
 
 export function withStoredTexts(value: unknown): unknown {
   if (isSafeText(value)) return { parts: value.parts };
@@ -451,6 +397,5 @@ export function withStoredTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withStoredTexts(inner)]));
 }
 
-/** Reads back our own texts. A string counts as our own words, so pass none from outside. */
-export const fromServer = (text: string | readonly Part[]): SafeText =>
-  typeof text === 'string' ? ownWords(text) : new SafeText(text);
+/** Reads back our own texts, so pass none from outside. */
+export const fromServer = (parts: Parts): SafeText => new SafeText(parts);

@@ -8,7 +8,7 @@ import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { encodeRequest } from '../../src/transport/request.js';
-import { fromServer, type SafeText } from '../../src/util/safe-text.js';
+import { fromServer, type Part } from '../../src/util/safe-text.js';
 import { callOf as callWith } from '../support/planned-call.js';
 import { requestOf } from '../support/request-of.js';
 import { runs } from '../support/runs.js';
@@ -48,10 +48,12 @@ const visible = (call: ResolvedChange) =>
   questionText(makePlan(call), call, questionLimits, new Date(0))?.text.split('\n').slice(0, visibleLines) ?? [];
 
 /** The values and the words of a text, each whole and without the marks at its ends. */
-const leaves = ({ flat }: SafeText): string[] =>
-  flat.flatMap((part) =>
-    part.kind === 'detail' ? leaves(fromServer(part.parts)) : fromServer([part]).text.replace(/^[\s,:;]+|[\s.]+$/g, ''),
-  );
+const leaves = (parts: readonly Part[]): string[] =>
+  parts.flatMap((part) => {
+    if (part.kind === 'detail') return leaves(part.values.flat());
+    if (part.kind !== 'message') return fromServer([part]).text.replace(/^[\s,:;]+|[\s.]+$/g, '');
+    return part.words.flatMap((text, index) => leaves([{ kind: 'words', text }, ...(part.values[index] ?? [])]));
+  });
 
 /** A change that costs nothing and can be undone, such as a file of operations may add. */
 const harmless = changes.slice(0, 1).map((operation) => ({
@@ -108,7 +110,7 @@ describe.each([...changes, ...harmless])('$name', (operation) => {
         expect(/ \((costs money|no way back)\)$/.test(acceptOf(call).text)).toBe(hasRisk);
         expect(acceptOf(call).text.length).toBeLessThanOrEqual(visibleLabel);
         const question = questionText(makePlan(call), call, questionLimits, new Date(0))?.text;
-        for (const part of leaves(makePlan(call).summary)) expect(question).toContain(part);
+        for (const part of leaves(makePlan(call).summary.parts)) expect(question).toContain(part);
       }),
       { numRuns: runs(200) },
     );
