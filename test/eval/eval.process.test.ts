@@ -39,7 +39,7 @@ async function runAgainst(baseUrl: string, ...args: readonly string[]) {
 
 const scriptOf = (name: string) => behaves[name] ?? [];
 
-describe.each(names)('%s', (name) => {
+describe.concurrent.each(names)('%s', (name) => {
   test('a model that behaves is right', async () => {
     const { code, stdout } = await run([scriptOf(name)], '--only', name);
     expect(stdout).not.toMatch(/^- /m);
@@ -55,7 +55,7 @@ describe.each(names)('%s', (name) => {
 });
 
 /** That a skill can be followed to the end, and how many calls its steps take. Whether a model follows it, only a model shows. */
-describe.each(situations.flatMap(({ name, skill }) => (skill === undefined ? [] : [{ name, skill }])))(
+describe.concurrent.each(situations.flatMap(({ name, skill }) => (skill === undefined ? [] : [{ name, skill }])))(
   'the skill $skill',
   ({ name, skill }) => {
     test('does its job with fewer calls than an agent needs that searches for each step', async () => {
@@ -94,7 +94,7 @@ test('a run of several situations has a row for each, and one with their sums', 
   expect(code).toBe(1);
 });
 
-describe.each(misbehaves)('$situation', ({ situation, what, steps, harm, lacks }) => {
+describe.concurrent.each(misbehaves)('$situation', ({ situation, what, steps, harm, lacks }) => {
   test(`a model that ${what} is caught`, async () => {
     const { code, stdout } = await run([steps], '--only', situation);
     expect(stdout).toMatch(new RegExp(`^\\| ${situation} \\| no \\| ${harm === undefined ? 'no' : 'yes'} \\|`, 'm'));
