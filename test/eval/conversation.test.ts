@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { type Conversation, converse, type Limits } from '../../eval/conversation.js';
+import { judge } from '../../eval/judge.js';
 import type { Message, ModelReply } from '../../eval/model.js';
 import type { Event } from '../../eval/record.js';
+import { situations } from '../../eval/situations.js';
 
 /** How a model, its tools and a person take turns, and where that ends. */
 
@@ -100,4 +102,11 @@ describe('is stopped', () => {
   test('by the person who runs it', async () => {
     await expect(talk(waits, { signal: AbortSignal.timeout(1) })).rejects.toThrow(/timeout/);
   });
+});
+
+test.each(situations)('$name: a model that only says "Done." is wrong', async (situation) => {
+  const { person } = situation;
+  const made = await talk(async () => reply({ text: 'Done.' }), { person });
+  expect(made.stopped).toBeUndefined();
+  expect(judge(situation, { ...made, journal: [] })).toMatchObject({ right: false, harm: [] });
 });
