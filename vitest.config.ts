@@ -66,7 +66,7 @@ export default defineConfig({
       },
       // `CHROMIUM` says where the browser is, if not in /usr/bin/chromium.
       alone('browser', 120_000),
-      alone('package', 120_000),
+      alone('package', 120_000, { globalSetup: [build, 'test/support/pack.ts'] }),
       alone('s3-clients', 120_000),
       ...['swift', 'radosgw', 'sandbox'].map((store) =>
         alone(`s3:${store}`, 120_000, { folder: 's3', globalSetup: [build, 'test/s3/start.ts'] }),

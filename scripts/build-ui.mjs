@@ -1,4 +1,4 @@
-// Builds the views of ui/ into dist/ui. Each view is one HTML file without references, because hosts load a single file.
+// Builds the views of ui/ into a folder. Each view is one HTML file without references, because hosts load a single file.
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -34,7 +34,7 @@ const pages = {
   list: { title: '', lines: "import { startListPage } from './ui/list/list-page.js'; startListPage();" },
 };
 
-export async function buildViews(outdir = beside('../dist/ui')) {
+export async function buildViews(outdir) {
   await mkdir(outdir, { recursive: true });
   for (const [name, { title, start }] of Object.entries(views)) {
     const script = await scriptOf(`import { ${start} } from './ui/${name}/${name}-view.js'; void ${start}();`);

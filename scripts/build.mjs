@@ -1,7 +1,8 @@
 // Bundles the server, because one file loads faster than hundreds of modules. Code that only some commands or calls need is in chunks
-// that load on first use. Modules may be left out, but none is rewritten. Functions keep their names for stack traces.
+// that load on first use. Modules may be left out, but none is rewritten. Functions keep their names for stack traces. The first argument is
+// the folder to build into, `dist` by default.
 import { chmod, rm, writeFile } from 'node:fs/promises';
-import { relative } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildViews } from './build-ui.mjs';
 import { bundle } from './bundle.mjs';
@@ -9,6 +10,10 @@ import writeSchemas from './schemas.mjs';
 import { writeThirdParties } from './third-parties.mjs';
 
 const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
+
+const dist = resolve(process.argv[2] ?? 'dist');
+// `.ci/run` names the folder that it has built, so that no later command builds it again.
+if (process.env.BUILT_FOLDER === dist) process.exit();
 
 const options = {
   platform: 'node',
@@ -41,7 +46,7 @@ const options = {
   },
 };
 const output = {
-  dir: 'dist',
+  dir: dist,
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name]-[hash].js',
   minify: {
@@ -56,7 +61,7 @@ const output = {
 const pathOf = (module) => relative(beside('..'), module).replaceAll('\\', '/');
 
 await writeSchemas();
-await rm('dist', { recursive: true, force: true });
+await rm(dist, { recursive: true, force: true });
 const files = await bundle({
   ...options,
   input: { main: 'src/main.ts' },
@@ -93,7 +98,7 @@ const files = await bundle({
     },
   },
 });
-await chmod('dist/main.js', 0o755);
+await chmod(`${dist}/main.js`, 0o755);
 const contents = files.map(({ fileName, facadeModuleId, imports, modules }) => ({
   file: fileName,
   ...(facadeModuleId !== null && { entry: pathOf(facadeModuleId) }),
@@ -103,13 +108,13 @@ const contents = files.map(({ fileName, facadeModuleId, imports, modules }) => (
     .map(pathOf),
 }));
 // Lists the modules of each file for test/package.
-await writeFile('dist/contents.json', JSON.stringify(contents));
+await writeFile(`${dist}/contents.json`, JSON.stringify(contents));
 writeThirdParties(
   contents.flatMap(({ modules }) => modules),
-  'dist',
+  dist,
 );
 await Promise.all([
-  buildViews(),
+  buildViews(`${dist}/ui`),
   // The demo is not part of the package.
   bundle({ ...options, input: { demo: 'examples/demo.ts' }, output: { ...output, codeSplitting: false } }),
 ]);

@@ -2,18 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { packInto } from '../support/pack.js';
 import { renderPage } from '../support/pages.js';
 
 /** The pages of the package: README.md as npm shows it, and all of them as somebody reads them in the package's folder. */
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-pages-'));
 const unpacked = join(folder, 'package');
-const before = readFileSync('README.md', 'utf8');
 beforeAll(() => {
-  execFileSync('tar', ['xzf', packInto(folder), '-C', folder]);
+  execFileSync('tar', ['xzf', inject('tarball'), '-C', folder]);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -78,8 +76,7 @@ describe('README.md as npm shows it', () => {
       (text, prefix) => text.replaceAll(prefix, ''),
       readFileSync(inPackage('README.md'), 'utf8'),
     );
-    expect(shown).toBe(before);
-    expect(readFileSync('README.md', 'utf8')).toBe(before);
+    expect(shown).toBe(readFileSync('README.md', 'utf8'));
   });
 });
 

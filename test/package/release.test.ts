@@ -3,14 +3,13 @@ import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import server from '../../server.json' with { type: 'json' };
-import { packInto } from '../support/pack.js';
 import { cleanEnv } from '../support/server-process.js';
 
 /** The release, rehearsed: the commands of the workflow, up to a registry on this machine that takes what npm publishes. */
@@ -140,7 +139,7 @@ describe('what npm publishes', () => {
     expect(others).toEqual([]);
     expect(publish).toMatch(/^npm publish --provenance /);
     mkdirSync(join(folder, 'release'));
-    packInto(join(folder, 'release'));
+    cpSync(inject('tarball'), join(folder, 'release', basename(inject('tarball'))));
     const address = registry.address();
     if (address === null || typeof address === 'string') throw new Error('the registry has no port');
     const host = `127.0.0.1:${address.port}`;
