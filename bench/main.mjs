@@ -14,7 +14,6 @@ const names = [
   'load',
   'faults',
   'strangers',
-  'uploads',
   'tokens',
 ];
 const given = process.argv.slice(2);

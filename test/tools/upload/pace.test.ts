@@ -89,7 +89,7 @@ test.each([
   if (stopped) expect(pace).toEqual({ stopped });
 });
 
-/** An upload of a real client, recorded by `npm run bench -- uploads --record`. Arrivals are part, bytes, and milliseconds since the start. */
+/** An upload of a real client, recorded through a proxy with a known rate. Arrivals are part, bytes, and milliseconds since the start. */
 interface Recording {
   readonly kind: string;
   readonly size: number;
