@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { type Principal, readScope, scopeOf, scopes as serverScopes, writeScope } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
+import { withoutUndefined } from '../util/objects.js';
 import { quoted, say } from '../util/safe-text.js';
 import { HttpError, onlyHeader, unavailable } from './http-helpers.js';
 
@@ -59,7 +60,7 @@ export async function authenticateRequest(
   if (token === undefined) {
     // Clients may ask without the header where to get a token.
     if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
-    throw challenge(resource, 401, 'token', 'A bearer token is needed.', requestedScopes(resource));
+    throw challenge(resource, 401, 'token', 'A bearer token is needed.', { scopes: offeredScopes });
   }
 
   const authentication = await authenticate(token);
@@ -67,7 +68,7 @@ export async function authenticateRequest(
     throw unavailable(authentication.reason, 'The token cannot be verified now.', 5, closeConnection);
   if (authentication.kind === 'invalid') {
     onFailedLogin(request, authentication.reason);
-    const needed = { error: 'invalid_token', ...requestedScopes(resource) };
+    const needed = { error: 'invalid_token', scopes: offeredScopes };
     throw challenge(resource, 401, 'token', 'The token is not valid here.', needed);
   }
 
@@ -76,7 +77,7 @@ export async function authenticateRequest(
     const present = quoted(principal.scopes.join(' '), 200);
     const expected = quoted(readScope, 200);
     onFailedLogin(request, say`scope: the token has ${present}, and this server expects ${expected}`.text);
-    const needed = insufficientScope(resource, [readScope]);
+    const needed = { error: 'insufficient_scope', scopes: [readScope] };
     throw challenge(resource, 403, 'scope', 'The token has no scope of this server.', needed);
   }
   return principal;
@@ -99,20 +100,9 @@ export function checkScope(
   if (tool === undefined || principal.scopes.includes(scopeOf(tool))) return;
   const scope = scopeOf(tool);
   const present = principal.scopes.filter((each) => serverScopes.includes(each));
-  const needed = insufficientScope(resource, [...present, scope]);
+  const needed = { error: 'insufficient_scope', scopes: [...present, scope] };
   throw challenge(resource, 403, 'scope', `${tool.name} needs the scope ${scope}.`, needed);
 }
-
-const requestedScopes = (resource: ProtectedResource | undefined) =>
-  resource === undefined ? undefined : { scope: scopesAtIssuer(resource, offeredScopes) };
-
-const insufficientScope = (resource: ProtectedResource | undefined, scopes: readonly string[]) => ({
-  error: 'insufficient_scope',
-  scope: scopesAtIssuer(resource, scopes),
-});
-
-const scopesAtIssuer = (resource: ProtectedResource | undefined, scopes: readonly string[]): string =>
-  scopes.map((scope) => (resource?.scopePrefix ?? '') + scope).join(' ');
 
 /** Tells the client how to get a valid token (RFC 6750, section 3; RFC 9728, section 5.1). */
 function challenge(
@@ -120,13 +110,20 @@ function challenge(
   status: number,
   reason: string,
   message: string,
-  fields: Readonly<Record<string, string>> | undefined = {},
+  { error, scopes }: { readonly error?: string; readonly scopes: readonly string[] },
 ): HttpError {
-  const metadata = resource && { resource_metadata: metadataAddress(resource) };
-  const description = fields.error && { error_description: message };
-  const parameters = Object.entries({ ...fields, ...description, ...metadata });
-  const header = `Bearer ${parameters.map(([name, value]) => `${name}="${value}"`).join(', ')}`.trim();
-  return new HttpError(status, reason, message, { 'www-authenticate': header, ...(status === 401 && closeConnection) });
+  const { scopePrefix = '' } = resource ?? {};
+  // Without an issuer, only a missing scope helps whoever made the token.
+  const namesScopes = resource !== undefined || error === 'insufficient_scope';
+  const parameters = withoutUndefined({
+    error,
+    scope: namesScopes ? scopes.map((scope) => scopePrefix + scope).join(' ') : undefined,
+    error_description: error && message,
+    resource_metadata: resource && metadataAddress(resource),
+  });
+  const list = Object.entries(parameters).map(([name, value]) => `${name}="${value}"`);
+  const headers = { 'www-authenticate': `Bearer ${list.join(', ')}`.trim(), ...(status === 401 && closeConnection) };
+  return new HttpError(status, reason, message, headers);
 }
 
 /** A proxy may serve this server below a path, and then passes on what follows that path. */

@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
@@ -9,16 +9,14 @@ import { HttpError } from './http-helpers.js';
 /** Characters. Browsers reject cookies of more than about 4 KB. */
 const maximumLength = 4000;
 
-interface SealedCookieOptions<Value extends { readonly expiresAt: number }> {
+/** Creates a cookie that only our replicas can read or make. */
+export function createSealedCookie<Value extends { readonly expiresAt: number }>(options: {
   readonly name: string;
   readonly purpose: string;
   readonly schema: () => z.ZodType<Value>;
   readonly keys: SealingKeys;
   readonly now: () => Date;
-}
-
-/** Creates a cookie that only our replicas can read or make. */
-export function createSealedCookie<Value extends { readonly expiresAt: number }>(options: SealedCookieOptions<Value>) {
+}) {
   const { purpose, schema, keys, now } = options;
   // Browsers let only this host set such cookies, and only over https.
   const name = `__Host-cloudops-${options.name}`;
@@ -29,8 +27,10 @@ export function createSealedCookie<Value extends { readonly expiresAt: number }>
   return {
     /** Undefined if the cookie is missing, forged or expired, or came twice. */
     read(context: Context): Value | undefined {
-      // Another host may have set one of the two.
-      const text = cameTwice(context, name) ? undefined : seal.open(getCookie(context, name) ?? '');
+      const pairs = (context.req.header('cookie') ?? '').split(';');
+      // Another host may have set one of two.
+      const cameOnce = pairs.filter((pair) => pair.trim().startsWith(`${name}=`)).length === 1;
+      const text = cameOnce ? seal.open(getCookie(context, name) ?? '') : undefined;
       const value = text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;
       return value !== undefined && value.expiresAt > now().getTime() ? value : undefined;
     },
@@ -43,11 +43,6 @@ export function createSealedCookie<Value extends { readonly expiresAt: number }>
     },
     clear: (context: Context): void => set(context, '', 0),
   };
-}
-
-function cameTwice(context: Context, name: string): boolean {
-  const pairs = (context.req.header('cookie') ?? '').split(';');
-  return pairs.filter((pair) => pair.trim().startsWith(`${name}=`)).length > 1;
 }
 
 const schema = lazy(() =>
@@ -82,13 +77,6 @@ export interface PageUser extends Pick<DecisionSession, 'personId' | 'mayApprove
   /** Undefined on the page of this machine, whose address is secret. */
   readonly csrf?: string | undefined;
 }
-
-export const personHere: PageUser = { person: undefined, mayApprove: false, scopes: [] };
-
-export const withNewProof = (signedIn: NewSession): DecisionSession => ({
-  ...signedIn,
-  csrf: randomBytes(16).toString('base64url'),
-});
 
 /** Requires the proof that a request comes from our page. In constant time. @throws HttpError */
 export function checkProof({ csrf }: PageUser, proof = ''): void {

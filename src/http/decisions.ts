@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Hono } from 'hono';
 import { csrf } from 'hono/csrf';
@@ -21,7 +22,7 @@ import {
   undecidedClick,
 } from './change-on-page.js';
 import { listLink, listPage, pageTop, problemPage, signInPage } from './decision-pages.js';
-import { checkProof, createSessionCookie, type PageUser, personHere, withNewProof } from './decision-session.js';
+import { checkProof, createSessionCookie, type PageUser } from './decision-session.js';
 import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
 import { createLimitedLog } from './limits.js';
 import {
@@ -47,8 +48,8 @@ export interface DecisionsOptions extends PageDependencies {
   readonly isSandbox?: boolean;
 }
 
+/** In bytes. */
 const maximumBody = 64 * 1024;
-const maximumBodies = 16 * maximumBody;
 
 export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
 
@@ -123,7 +124,7 @@ export function createDecisions(options: DecisionsOptions) {
 function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
   if (signIn === undefined) {
     pages.use(async (context, next) => {
-      context.set('user', personHere);
+      context.set('user', { person: undefined, mayApprove: false, scopes: [] });
       await next();
     });
     return;
@@ -150,7 +151,7 @@ function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
         throw new NotNow('sign-in', missing, words('Try again in a few seconds.'), 5);
       },
       admit(context, signedIn, changeId) {
-        cookie.write(context, withNewProof(signedIn));
+        cookie.write(context, { ...signedIn, csrf: randomBytes(16).toString('base64url') });
         log('info', 'sign-in', { person: signedIn.person });
         return context.redirect(changeId === undefined ? '/decisions' : `/decisions/${changeId}/`, 303);
       },
@@ -205,7 +206,7 @@ const readPlans = <Result>(read: () => Promise<Result>, { log }: DecisionsOption
 function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   const { accounts } = options;
   const { origin } = new URL(options.publicUrl);
-  const readBody = createBodyReader(maximumBody, maximumBodies);
+  const readBody = createBodyReader(maximumBody, 16 * maximumBody);
 
   pages.get(changePath, (context) => context.redirect(`/decisions/${context.var.change.id}/`, 303));
   pages.get(`${changePath}/`, async (context) => {

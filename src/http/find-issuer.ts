@@ -28,11 +28,10 @@ const keysSchema = z.object({
     .max(mostKeys)
     .transform((keys) => keys.filter(isObject)),
 });
-type KeySet = z.output<typeof keysSchema>;
 
 export interface FoundIssuer {
   readonly metadata: Metadata;
-  readonly keys: KeySet;
+  readonly keys: z.output<typeof keysSchema>;
   /** True if each client gets other subjects (`sub`) for the same people. */
   readonly isPairwise: boolean;
 }
@@ -97,18 +96,21 @@ async function fetchJson(url: string, httpClient: HttpClient): Promise<unknown> 
   return json;
 }
 
-interface IssuerRequest {
-  readonly method?: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Sends a request with our HTTP client, which follows no redirects. @throws IssuerProblem */
 export async function fetchFromIssuer(
   httpClient: HttpClient,
   url: string,
-  { method, headers, body, signal = AbortSignal.timeout(networkMs) }: IssuerRequest,
+  {
+    method,
+    headers,
+    body,
+    signal = AbortSignal.timeout(networkMs),
+  }: {
+    readonly method?: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body?: unknown;
+    readonly signal?: AbortSignal | undefined;
+  },
 ): Promise<Response> {
   const { origin, pathname, search } = new URL(url);
   const request = { origin, path: pathname + search, headers, newConnection: false };

@@ -16,8 +16,6 @@ const algorithms = [
 ];
 /** RFC 9068, section 2.1, and the older `jwt`. */
 const tokenTypes = ['at+jwt', 'application/at+jwt', 'jwt'];
-const clockToleranceSeconds = 60;
-const loggedPerSecond = 0.2;
 
 export interface IssuerOptions {
   /** Spelled as in the tokens. */
@@ -36,7 +34,7 @@ export interface IssuerOptions {
 
 /** Authenticates callers by JWTs of one issuer for one audience. */
 export function authenticateByIssuer({ issuer, audience, keys, now, log, ...claims }: IssuerOptions): Authenticate {
-  const secondsUntilNextLog = createRateLimiter(loggedPerSecond, now, { burst: 1 });
+  const secondsUntilNextLog = createRateLimiter(0.2, now, { burst: 1 });
   return async (token) => {
     try {
       const verified = await verify(token, keys, {
@@ -44,7 +42,7 @@ export function authenticateByIssuer({ issuer, audience, keys, now, log, ...clai
         audience,
         algorithms,
         requiredClaims: ['exp', 'sub'],
-        clockTolerance: clockToleranceSeconds,
+        clockTolerance: 60,
         currentDate: now(),
       });
       return authenticationOf(verified, claims);
@@ -79,11 +77,9 @@ async function verify(token: string, { keyOf }: IssuerKeys, options: JWTVerifyOp
   }
 }
 
-type Claims = Pick<IssuerOptions, 'scopeClaim' | 'scopePrefix' | 'personClaim'>;
-
 function authenticationOf(
   { payload, protectedHeader: { typ } }: JWTVerifyResult,
-  { scopeClaim, scopePrefix = '', personClaim = 'sub' }: Claims,
+  { scopeClaim, scopePrefix = '', personClaim = 'sub' }: Partial<IssuerOptions>,
 ): Authentication {
   if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase()))
     return { kind: 'invalid', reason: claimReason(say`typ`, typ, tokenTypes.join(' or ')) };

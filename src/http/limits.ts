@@ -25,25 +25,9 @@ export const defaultHttpLimits = {
 
 export type HttpLimits = Readonly<typeof defaultHttpLimits>;
 
-export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
-
-interface Place {
-  leave(): void;
-  /** Gives up the place while `work` waits for a person. */
-  waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
-}
-
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createQueue(limits.concurrentCalls);
   const countCall = createCounter(limits.callsOfCaller);
-
-  const enterInTime = async (): Promise<() => void> => {
-    const isFull = places.taken() >= limits.concurrentCalls && places.waiting() >= limits.waitingCalls;
-    if (isFull) throw busy();
-    return places.enter(limits.waitMs).catch((error: unknown) => {
-      throw error instanceof QueueTimeout ? busy() : error;
-    });
-  };
 
   return {
     running: places.taken,
@@ -55,11 +39,16 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
       return leave;
     },
     /** Waits for a place for a call. @throws HttpError if too many calls wait, or after `waitMs` */
-    async take(): Promise<Place> {
-      let leave = await enterInTime();
+    async take() {
+      const isFull = places.taken() >= limits.concurrentCalls && places.waiting() >= limits.waitingCalls;
+      if (isFull) throw busy();
+      let leave = await places.enter(limits.waitMs).catch((error: unknown) => {
+        throw error instanceof QueueTimeout ? busy() : error;
+      });
       return {
         leave: () => leave(),
-        async waitOutside(work) {
+        /** Gives up the place while `work` waits for a person. */
+        async waitOutside<Result>(work: () => Promise<Result>): Promise<Result> {
           leave();
           try {
             return await work();

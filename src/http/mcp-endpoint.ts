@@ -16,7 +16,7 @@ import { createTurns } from '../util/queue.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
 import { createBodyReader, HttpError } from './http-helpers.js';
-import { type ConcurrencyLimiter, createLimitedLog, createRateLimiter, type HttpLimits } from './limits.js';
+import { type createConcurrencyLimiter, createLimitedLog, createRateLimiter, type HttpLimits } from './limits.js';
 import { serveMessage } from './serve-message.js';
 
 export interface McpEndpointOptions {
@@ -33,13 +33,24 @@ export interface McpEndpointOptions {
   readonly now: () => Date;
 }
 
+/** Larger bodies are parsed in turns (bytes). */
+const shortBody = 16 * 1024;
+
 /** Serves requests to `/mcp`. Checks the token first, because limits are per caller. */
-export function createMcpEndpoint(options: McpEndpointOptions, report: Watch, concurrency: ConcurrencyLimiter) {
-  const { authenticate, resource, limits, log, now } = options;
+export function createMcpEndpoint(
+  options: McpEndpointOptions,
+  report: Watch,
+  concurrency: ReturnType<typeof createConcurrencyLimiter>,
+) {
+  const { authenticate, resource, limits, log, now, server: serverOptions } = options;
+  const { operations } = serverOptions;
   const onFailedLogin = createLimitedLog(now, log, 'login failed');
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
-  const serveCall = createCallServer(options, report, concurrency);
+  const catalog = createToolCatalog(serverOptions);
+  const sessions = createMcpSessions(options.stateKeys);
+  // Parsing a large body blocks the event loop for milliseconds.
+  const takeTurn = createTurns();
 
   const checkHead = (request: IncomingMessage, principal: Principal | undefined): void => {
     if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
@@ -50,34 +61,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, report: Watch, co
       throw new HttpError(415, 'content type', 'The content type must be application/json.');
   };
 
-  /** @throws HttpError */
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
-    let uncount = () => {};
-    try {
-      checkHead(request, principal);
-      uncount = concurrency.count(principal?.name);
-      await serveCall(request, response, await readBody(request), principal);
-    } catch (error) {
-      if (error instanceof HttpError) error.caller = principal?.name;
-      throw error;
-    } finally {
-      uncount();
-    }
-  };
-}
-
-/** Larger bodies are parsed in turns (bytes). */
-const shortBody = 16 * 1024;
-
-function createCallServer(options: McpEndpointOptions, report: Watch, concurrency: ConcurrencyLimiter) {
-  const { resource, server: serverOptions, log } = options;
-  const catalog = createToolCatalog(serverOptions);
-  const sessions = createMcpSessions(options.stateKeys);
-  // Parsing a large body blocks the event loop for milliseconds.
-  const takeTurn = createTurns();
-
-  return async (
+  const serveCall = async (
     request: IncomingMessage,
     response: ServerResponse,
     body: Buffer,
@@ -104,13 +88,28 @@ function createCallServer(options: McpEndpointOptions, report: Watch, concurrenc
       if (isGone()) return;
       const message = body.length > shortBody ? await takeTurn(() => parseMessage(body)) : parseMessage(body);
       if (isGone()) return;
-      if (principal !== undefined)
-        checkScope(message, principal, [...serverOptions.operations, ...serviceTools], resource);
+      if (principal !== undefined) checkScope(message, principal, [...operations, ...serviceTools], resource);
       await serveMessage(createSdkServer, message, request, response, { log, beginSession });
     } finally {
       // A change that was sent keeps its place until it ends.
       await Promise.all(running);
       place.leave();
+    }
+  };
+
+  /** @throws HttpError */
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
+    let uncount = () => {};
+    try {
+      checkHead(request, principal);
+      uncount = concurrency.count(principal?.name);
+      await serveCall(request, response, await readBody(request), principal);
+    } catch (error) {
+      if (error instanceof HttpError) error.caller = principal?.name;
+      throw error;
+    } finally {
+      uncount();
     }
   };
 }
@@ -128,24 +127,24 @@ type Watch = (tool: string, ended: Promise<CallOutcome | undefined>) => void;
 
 /** Passes each call, click and confirmation to `watch` when it begins. */
 export function watchCalls({ call, changes }: Calls, watch: Watch): Calls {
-  const watched = <Result>(
-    tool: string,
-    result: Promise<Result>,
-    outcomeOf: (result: Result) => CallOutcome | undefined,
-  ): Promise<Result> => {
-    watch(tool, result.then(outcomeOf));
-    return result;
+  const watched = <Result extends Promise<CallOutcome>>(tool: string, outcome: Result): Result => {
+    watch(tool, outcome);
+    return outcome;
   };
   return {
-    call: (operation, ...given) => watched(operation.name, call(operation, ...given), (outcome) => outcome),
+    call: (operation, ...given) => watched(operation.name, call(operation, ...given)),
     changes: {
       ...changes,
-      confirm: (...given) => watched('confirm_change', changes.confirm(...given), (outcome) => outcome),
-      click: (change, ...given) =>
-        watched(change.tool, changes.click(change, ...given), (decided) => {
-          if (decided.kind === 'refused') return refusedChange(change.tool, decided);
-          return decided.kind === 'decided' ? decided.outcome : undefined;
-        }),
+      confirm: (...given) => watched('confirm_change', changes.confirm(...given)),
+      click: (change, ...given) => {
+        const decided = changes.click(change, ...given);
+        const outcome = decided.then((result) => {
+          if (result.kind === 'refused') return refusedChange(change.tool, result);
+          return result.kind === 'decided' ? result.outcome : undefined;
+        });
+        watch(change.tool, outcome);
+        return decided;
+      },
     },
   };
 }

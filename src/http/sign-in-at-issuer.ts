@@ -42,8 +42,6 @@ const pendingSchema = lazy(() =>
   z.object({ state: z.string(), verifier: z.string(), changeId: z.string().optional(), expiresAt: z.number() }),
 );
 
-type Pending = z.output<ReturnType<typeof pendingSchema>>;
-
 /** Signs in at the issuer, by authorization code with PKCE. The ID token may have another `sub`, so the access token counts. */
 export const signInAtIssuer = (options: IssuerSignInOptions): SignIn => ({
   form: (query, { translate: t }) =>
@@ -56,8 +54,8 @@ function signInRoutes(
   options: IssuerSignInOptions,
   { admit, refuse, refuseForNow, stateKeys }: Reception,
 ): Hono<PageEnv> {
-  const { now } = options;
-  const issuer = createIssuerClient(options);
+  const { now, audience, publicUrl, scopePrefix = '' } = options;
+  const redirectUri = `${publicUrl}/decisions/callback`;
   const pendingCookie = createSealedCookie({
     name: 'sign-in',
     purpose: 'cloudops decisions signIn',
@@ -66,70 +64,59 @@ function signInRoutes(
     now,
   });
   const enterCallback = createCounter(mostWaiting);
+  const usedStates = new Set<string>();
+
+  const addressOf = async (state: string, verifier: string): Promise<URL> =>
+    oidc.buildAuthorizationUrl(await configure(options), {
+      redirect_uri: redirectUri,
+      scope: ['openid', ...requestedScopes.map((scope) => scopePrefix + scope)].join(' '),
+      resource: audience,
+      state,
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    });
+  /** Exchanges the code in the callback's query for an access token. */
+  const finish = async (state: string, verifier: string, search: string): Promise<NewSession> => {
+    // Nobody may repeat this step, which sends requests to the issuer.
+    if (usedStates.has(state)) throw new Error('used');
+    usedStates.add(state);
+    const [oldest] = usedStates;
+    if (usedStates.size > mostUsedStates && oldest !== undefined) usedStates.delete(oldest);
+
+    const callback = new URL(`${redirectUri}${search}`);
+    const checks = { expectedState: state, pkceCodeVerifier: verifier };
+    const answer = await oidc.authorizationCodeGrant(await configure(options), callback, checks, {
+      resource: audience,
+    });
+    return sessionOf(answer.access_token, options);
+  };
 
   const pages = new Hono<PageEnv>();
   pages.get('/decisions/start', async (context) => {
-    const changeId = changeInQuery(context);
-    const started = await issuer.start().catch(reasonForLog);
-    if (typeof started === 'string') return refuseForNow(context, words('the issuer does not answer now'), started);
-    const { url, state, verifier } = started;
-    pendingCookie.write(context, { state, verifier, changeId, expiresAt: now().getTime() + signInMs });
-    return context.redirect(url, 303);
+    const [state, verifier] = [oidc.randomState(), oidc.randomPKCECodeVerifier()];
+    const address = await addressOf(state, verifier).catch(reasonForLog);
+    if (typeof address === 'string') return refuseForNow(context, words('the issuer does not answer now'), address);
+    const expiresAt = now().getTime() + signInMs;
+    pendingCookie.write(context, { state, verifier, changeId: changeInQuery(context), expiresAt });
+    return context.redirect(address.href, 303);
   });
 
   pages.get('/decisions/callback', async (context) => {
     const pending = pendingCookie.read(context);
     // Begun in another browser, already used, or older than `signInMs`.
     if (pending === undefined) throw notFound();
-    const { changeId } = pending;
+    const { changeId, state, verifier } = pending;
     const leave = enterCallback();
     // The cookie is kept, so that the browser can try again.
     if (leave === undefined) return refuseForNow(context, words('too many people sign in now'), 'busy');
 
     pendingCookie.clear(context);
     const { search } = new URL(context.req.url);
-    const session = await issuer.finish(pending, search).catch(reasonForLog).finally(leave);
+    const session = await finish(state, verifier, search).catch(reasonForLog).finally(leave);
     if (typeof session !== 'string') return admit(context, session, changeId);
     return refuse(context, words('Signing in did not work, or you may not decide here.'), session, changeId);
   });
   return pages;
-}
-
-function createIssuerClient(options: IssuerSignInOptions) {
-  const { audience, publicUrl, scopePrefix = '' } = options;
-  const redirectUri = `${publicUrl}/decisions/callback`;
-  const usedStates = new Set<string>();
-
-  return {
-    async start() {
-      const state = oidc.randomState();
-      const verifier = oidc.randomPKCECodeVerifier();
-      const url = oidc.buildAuthorizationUrl(await configure(options), {
-        redirect_uri: redirectUri,
-        scope: ['openid', ...requestedScopes.map((scope) => scopePrefix + scope)].join(' '),
-        resource: audience,
-        state,
-        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-        code_challenge_method: 'S256',
-      });
-      return { url: url.href, state, verifier };
-    },
-    /** Exchanges the code in the callback's query for an access token. */
-    async finish({ state, verifier }: Pending, search: string): Promise<NewSession> {
-      // Nobody may repeat this step, which sends requests to the issuer.
-      if (usedStates.has(state)) throw new Error('used');
-      usedStates.add(state);
-      const [oldest] = usedStates;
-      if (usedStates.size > mostUsedStates && oldest !== undefined) usedStates.delete(oldest);
-
-      const callback = new URL(`${redirectUri}${search}`);
-      const checks = { expectedState: state, pkceCodeVerifier: verifier };
-      const answer = await oidc.authorizationCodeGrant(await configure(options), callback, checks, {
-        resource: audience,
-      });
-      return sessionOf(answer.access_token, options);
-    },
-  };
 }
 
 async function sessionOf(
