@@ -55,15 +55,11 @@ export function reasonAgainst(change: Change, user: PageUser, accounts: Accounts
 
 const relatedStates: readonly State[] = ['waiting', 'approved', 'begun', 'accepted', 'partly', 'unknown'];
 
-interface Shown {
-  readonly translator: Translator;
-}
-
 /** The content of the change view: a waiting plan, or the outcome above a decided plan. */
 export function shownChange(
   change: Change,
   user: PageUser,
-  { accounts, operations, now, translator }: Pick<PageDependencies, 'accounts' | 'operations' | 'now'> & Shown,
+  { accounts, operations, now, translator }: PageDependencies & { readonly translator: Translator },
   visible: readonly Change[] = [],
 ): object {
   if (change.state !== 'waiting') return endOnPage(change, { translator, earlierDecision: standingDecision(change) });
@@ -124,27 +120,24 @@ const clickSchema = z.object({
 });
 
 type PageClick = z.output<typeof clickSchema>['arguments'];
-/** A click on one of the two buttons. A `look` only asks for the state. */
-type Decided<Click> = Click & { readonly decision: 'accept' | 'decline' };
 
 /** Reads a tool call of the change view. */
 export const readClick = (params: unknown): PageClick | undefined => clickSchema.safeParse(params).data?.arguments;
 
-const effects = { decided: 'counted', late: 'too late', refused: 'not counted' } as const;
-
 /** Takes a click, and returns the new content of the change view. */
 export async function answerClick(
   change: Change,
-  click: Decided<PageClick>,
+  click: PageClick & { readonly decision: 'accept' | 'decline' },
   user: PageUser,
-  dependencies: PageDependencies & Shown,
+  dependencies: PageDependencies & { readonly translator: Translator },
 ): Promise<object> {
   const { decision: clicked, reason, name: typedName } = click;
   const { tool, id, caller } = change;
   const ofPerson = { decision: clicked, where: 'page', person: user.person, reason, typedName } as const;
   const decided = await decideByClick(change, ofPerson, user, dependencies);
   const { translator } = dependencies;
-  const decision = { decision: clicked, result: effects[decided.kind], person: user.person };
+  const result = { decided: 'counted', late: 'too late', refused: 'not counted' }[decided.kind];
+  const decision = { decision: clicked, result, person: user.person };
   dependencies.log('info', 'decision', { tool, id, ...decision, caller });
   switch (decided.kind) {
     case 'decided': {
@@ -172,15 +165,12 @@ async function decideByClick(
   if (objection !== undefined) return new Refusal('NotAllowed', [objection]);
   const caller = await callerOf(change);
   if (caller?.kind === 'unavailable') return undecided(words('the caller of this change cannot be verified now'));
+  // A caller who lost access has no scopes, so the change is not carried out.
+  const gone: Principal | undefined = change.caller === undefined ? undefined : { name: change.caller, scopes: [] };
+  const principal = caller?.kind === 'authenticated' ? caller.principal : gone;
   // Never aborts, because the change continues when the page is closed.
   const { signal } = new AbortController();
-  return changes.click(change, click, { client: change.client, principal: principalOf(change, caller), signal });
-}
-
-/** A caller who lost access has no scopes, so the change is not carried out. */
-function principalOf({ caller: name }: Change, caller: Authentication | undefined): Principal | undefined {
-  if (caller?.kind === 'authenticated') return caller.principal;
-  return name === undefined ? undefined : { name, scopes: [] };
+  return changes.click(change, click, { client: change.client, principal, signal });
 }
 
 const undecided = (reason: SafeText): Refusal =>

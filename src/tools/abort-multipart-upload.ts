@@ -4,7 +4,7 @@ import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
 import { next as nextStep } from './next.js';
-import { objectKey, pathName, planArguments, region, text } from './schema/fields.js';
+import { bucketRegion, objectKey, pathName, planArguments, text } from './schema/fields.js';
 
 const gone = {
   agent:
@@ -45,9 +45,7 @@ export const abortMultipartUpload = defineOperation({
       bucket: pathName().describe('Bucket name.'),
       object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
       uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
-      region: region()
-        .describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.')
-        .optional(),
+      region: bucketRegion(),
       ...planArguments(),
     }),
 

@@ -7,7 +7,7 @@ import { type Chosen, defineOperation } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
 import { listParts } from './list-parts.js';
 import { forAgent, next as nextStep } from './next.js';
-import { flag, pathName, planArguments, region, text } from './schema/fields.js';
+import { bucketRegion, flag, pathName, planArguments, text } from './schema/fields.js';
 import { shownAs, unlisted } from './schema/outputs.js';
 import { type FoundUpload, foundUpload, foundUploads, sizesOf } from './upload/find-uploads.js';
 
@@ -52,9 +52,7 @@ export const abortMultipartUploads = defineOperation({
         .describe('Only uploads that were certainly started longer ago: "7 days".')
         .optional(),
       includeActive: flag().describe('Also those that are younger than a day or still receiving.').optional(),
-      region: region()
-        .describe('Region of the buckets: jp-east-1 or jp-west-2; the configured one when absent.')
-        .optional(),
+      region: bucketRegion(),
       ...planArguments(),
     }),
 

@@ -5,7 +5,7 @@ import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { callAgain, next as nextStep } from './next.js';
 import { pickArgument } from './schema/answer-paths.js';
-import { flag, objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
+import { bucketRegion, flag, objectKey, pathName, text, wholeNumber, withConditions } from './schema/fields.js';
 import { findUploads, isOneList, summarise, uploadsFields, uploadsSentences, withAges } from './upload/find-uploads.js';
 import { decodedKey, longestKey, xmlRecord } from './upload/read-list.js';
 import { addPage, firstStart, startListing } from './upload/read-uploads.js';
@@ -63,9 +63,7 @@ export const listMultipartUploads = defineOperation({
         uploadId: text().describe('Only the upload with this ID.').optional(),
         keyMarker: objectKey().describe('Only uploads after this object key.').optional(),
         uploadIdMarker: text().describe('With keyMarker: also uploads of that object after this upload ID.').optional(),
-        region: region()
-          .describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.')
-          .optional(),
+        region: bucketRegion(),
         ...pickArgument(output, ['nextKeyMarker', 'nextUploadIdMarker', 'nextBucketMarker']),
       }),
       (input, report) => {

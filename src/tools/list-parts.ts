@@ -6,18 +6,16 @@ import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
 import { callAgain, next as nextStep } from './next.js';
 import { pickArgument } from './schema/answer-paths.js';
-import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
+import { bucketRegion, objectKey, oneOf, pathName, text, wholeNumber, withConditions } from './schema/fields.js';
 import { unlisted } from './schema/outputs.js';
 import type { UploadPart } from './upload/part.js';
 import {
   decodedKey,
-  doubtAbout,
   firstThatFit,
   hasReplacement,
-  isLastPage,
   leftOutWarning,
   longestKey,
-  type PageFacts,
+  stepAfterPage,
   storeTime,
   withPlainEtag,
   xmlRecord,
@@ -81,9 +79,7 @@ const input = () =>
         .describe(`View "parts": parts per page, ${defaultPage} when absent. The cloud may give fewer.`)
         .optional(),
       partNumberMarker: wholeNumber(0).describe('View "parts": list only parts with a higher number.').optional(),
-      region: region()
-        .describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.')
-        .optional(),
+      region: bucketRegion(),
       ...pickArgument(output, ['nextPartNumberMarker']),
     }),
     ({ view, maxParts, partNumberMarker }, report) => {
@@ -205,7 +201,8 @@ export const listParts = defineOperation({
       hasDoubt: false,
     }),
     /** A page that makes no progress ends the list. */
-    add(state: PagesSoFar, { record, number: pageNumber, answeredAt, receivedAt }, input) {
+    add(state: PagesSoFar, page, input) {
+      const { record, number: pageNumber, answeredAt, receivedAt } = page;
       const listed = listedAfter(record, input.partNumberMarker ?? 0);
       const known = state.parts.size;
       const unusable = listed.filter(({ partNumber }) => partNumber === undefined).length;
@@ -216,23 +213,15 @@ export const listParts = defineOperation({
 
       const warning = leftOutWarning(unusable, words('part number'));
       const isPage = viewOf(input) === 'parts';
-      const facts: PageFacts = {
-        isTruncated: record.isTruncated,
-        entries: listed.length,
-        hasNew: state.parts.size > known,
-        number: pageNumber,
-        saidMore: state.saidMore,
-      };
-      const next = isPage || isLastPage(facts) ? undefined : nextMarker(record, state.start);
-      if (next !== undefined) {
-        state.saidMore = record.isTruncated === true;
-        state.start = next;
-        return { kind: 'next', state, after: { 'part-number-marker': String(next) }, warning };
-      }
       // A single page may well say that more follow.
-      const doubt = isPage && record.isTruncated !== undefined ? undefined : doubtAbout(facts);
-      state.hasDoubt = doubt !== undefined;
-      return { kind: 'end', state, doubt, warning };
+      if (isPage && record.isTruncated !== undefined) return { kind: 'end', state, warning };
+      const next = isPage ? undefined : nextMarker(record, state.start);
+      const facts = { entries: listed.length, hasNew: state.parts.size > known };
+      const after = next === undefined ? undefined : { 'part-number-marker': String(next) };
+      const step = stepAfterPage(state, page, facts, after);
+      if (step.kind === 'next') state.start = next ?? state.start;
+      else state.hasDoubt = step.doubt !== undefined;
+      return { ...step, warning };
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : [...parts.values()]),

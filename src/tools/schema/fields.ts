@@ -101,6 +101,10 @@ export const region = () =>
     .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name, such as jp-east-1')
     .max(32, 'must be a region name, such as jp-east-1');
 
+/** The region of a bucket. */
+export const bucketRegion = () =>
+  region().describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.').optional();
+
 /** Length limit of the name of a secret (characters). */
 export const longestSecretName = 255;
 export const secretNameDescription = "Better: a secret's name here.";

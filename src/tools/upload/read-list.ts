@@ -1,6 +1,7 @@
 import { isObject } from '../../util/objects.js';
 import { readBoolean, readTime, readWholeNumber } from '../../util/read-values.js';
 import { counted, type SafeText, say } from '../../util/safe-text.js';
+import type { PageStart, PageStep } from '../define-operation.js';
 
 /** This file reads lists from stores, which differ in how they write values, times and the ends of pages. */
 
@@ -80,30 +81,32 @@ export function decodedKey(key: unknown, encodingType: unknown): unknown {
 export const isUrlEncoding = (encodingType: unknown): boolean =>
   typeof encodingType === 'string' && encodingType.trim().toLowerCase() === 'url';
 
-/** A page of a list, compared with the pages before. */
-export interface PageFacts {
-  /** Undefined if the page does not say it. */
-  readonly isTruncated: boolean | undefined;
-  readonly entries: number;
-  readonly hasNew: boolean;
-  /** From 1. */
-  readonly number: number;
-  /** The page before said that more follow. */
-  readonly saidMore: boolean;
-}
-
-/** True if the page says so, or only repeats what was read. */
-export const isLastPage = ({ isTruncated, entries, hasNew }: PageFacts): boolean =>
-  isTruncated === false || (entries > 0 && !hasNew);
-
-/** Says why entries may be missing after the last page. */
-export function doubtAbout({ isTruncated, entries, hasNew, number, saidMore }: PageFacts): SafeText | undefined {
+/**
+ * Decides after a page of a list whether to go on at `next`, or to end, with a doubt if entries may be missing. `hasNew` is true if the page has
+ * an entry that no earlier page has.
+ */
+export function stepAfterPage<State extends { saidMore: boolean }>(
+  state: State,
+  {
+    record: { isTruncated },
+    number,
+  }: { readonly record: { readonly isTruncated?: boolean | undefined }; readonly number: number },
+  { entries, hasNew }: { readonly entries: number; readonly hasNew: boolean },
+  next: PageStart | undefined,
+): PageStep<State> {
+  const isLast = isTruncated === false || (entries > 0 && !hasNew);
+  if (!isLast && next !== undefined) {
+    state.saidMore = isTruncated === true;
+    return { kind: 'next', state, after: next };
+  }
+  const end = (doubt: SafeText | undefined) => ({ kind: 'end', state, doubt }) as const;
   if (isTruncated === true)
-    return say`page ${number} says that more follow, but brings nothing new and names no later place to go on`;
+    return end(say`page ${number} says that more follow, but brings nothing new and names no later place to go on`);
   // An empty page after the last entry shows that none follow.
   if (isTruncated === undefined && (number === 1 || entries > 0))
-    return say`the answer does not say whether more follow`;
-  return saidMore && !hasNew ? say`page ${number - 1} says that more follow, but no more came` : undefined;
+    return end(say`the answer does not say whether more follow`);
+  const isMissing = state.saidMore && !hasNew;
+  return end(isMissing ? say`page ${number - 1} says that more follow, but no more came` : undefined);
 }
 
 /** Warns about entries without the name by which they could be used. */

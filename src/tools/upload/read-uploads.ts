@@ -2,15 +2,7 @@ import { sentences } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
 import { join, listed, say, words } from '../../util/safe-text.js';
 import type { Lenient, Page, PageStart, PageStep } from '../define-operation.js';
-import {
-  type AnswerTimes,
-  doubtAbout,
-  hasReplacement,
-  isLastPage,
-  isUrlEncoding,
-  leftOutWarning,
-  type PageFacts,
-} from './read-list.js';
+import { type AnswerTimes, hasReplacement, isUrlEncoding, leftOutWarning, stepAfterPage } from './read-list.js';
 
 /** This file reads lists of uploads from stores that ignore filters and markers, or do not say where pages end. */
 
@@ -41,10 +33,7 @@ type PageRecord = Lenient<{
 }>;
 
 /** The query parameters of the first page. */
-export const firstStart = ({
-  keyMarker,
-  uploadIdMarker,
-}: Pick<UploadFilter, 'keyMarker' | 'uploadIdMarker'>): PageStart => ({
+export const firstStart = ({ keyMarker, uploadIdMarker }: UploadFilter): PageStart => ({
   ...(keyMarker !== undefined && { 'key-marker': keyMarker }),
   ...(uploadIdMarker !== undefined && { 'upload-id-marker': uploadIdMarker }),
 });
@@ -73,40 +62,34 @@ export const startListing = (filter: UploadFilter): UploadListing => ({
 
 /** Adds the new uploads of a page that fit the filter. */
 export function addPage(state: UploadListing, page: Page<PageRecord>, filter: UploadFilter): PageStep<UploadListing> {
-  const { record, number, ...times } = page;
+  const { record, number: _, ...times } = page;
   // Stores write U+FFFD for control characters. Encoded keys stay exact.
   const isEncoded = isUrlEncoding(record.encodingType) || state.start['encoding-type'] !== undefined;
-  if (!isEncoded && keysOf(record).some(hasReplacement)) return next(state, { ...state.start, 'encoding-type': 'url' });
+  const { uploads = [], nextKeyMarker } = record;
+  const isInexact = [nextKeyMarker, ...uploads.map(({ object }) => object)].some(hasReplacement);
+  if (!isEncoded && isInexact) return next(state, { ...state.start, 'encoding-type': 'url' });
 
-  const onPage = uploadsOn(record);
-  const unread = onPage.filter((upload) => {
+  const onPage = uploads.flatMap(({ object, uploadId, initiated, size }): OpenUpload[] =>
+    object === undefined || uploadId === undefined ? [] : [withoutUndefined({ object, uploadId, initiated, size })],
+  );
+  const unread = onPage.filter(({ object, uploadId }) => {
     const known = state.seen.size;
-    return state.seen.add(identityOf(upload)).size > known;
+    return state.seen.add(JSON.stringify([object, uploadId])).size > known;
   });
-  const { matching, warning } = filterAgain(unread, onPage, state, filter);
+  const { matching, ignored } = filterAgain(unread, onPage, state, filter);
   state.all.push(...matching);
   state.times = times;
-  const leftOut = leftOutWarning((record.uploads ?? []).length - onPage.length, words('object key or upload ID'));
   const warnings = sentences(
-    warning ?? false,
-    leftOut ?? false,
+    ...ignored,
+    leftOutWarning(uploads.length - onPage.length, words('object key or upload ID')) ?? false,
     onPage.some(({ object }) => hasReplacement(object)) &&
       say`Some keys are not exact: the store writes U+FFFD for characters that XML cannot hold.`,
   );
   return {
-    ...stepAfter(state, record, { onPage, hasNew: unread.length > 0, number }, filter),
+    ...stepAfter(state, page, { entries: onPage.length, hasNew: unread.length > 0 }, filter),
     warning: warnings.length === 0 ? undefined : join(warnings, ' '),
   };
 }
-
-const identityOf = ({ object, uploadId }: OpenUpload) => JSON.stringify([object, uploadId]);
-
-const keysOf = ({ uploads = [], nextKeyMarker }: PageRecord) => [nextKeyMarker, ...uploads.map(({ object }) => object)];
-
-const uploadsOn = ({ uploads = [] }: PageRecord): OpenUpload[] =>
-  uploads.flatMap(({ object, uploadId, initiated, size }) =>
-    object === undefined || uploadId === undefined ? [] : [withoutUndefined({ object, uploadId, initiated, size })],
-  );
 
 const next = (state: UploadListing, after: PageStart) => {
   state.start = after;
@@ -124,20 +107,18 @@ function filterAgain(
   const withPrefix = unread.filter(({ object }) => startsWith(object, prefix));
   const afterMarker = withPrefix.filter((upload) => isAfterMarker(upload, page, filter));
   const isPrefixSent = state.start.prefix === undefined;
-  const ignored = sentences(
+  const names = sentences(
     withPrefix.length < unread.length && isPrefixSent && words('prefix'),
     afterMarker.length < withPrefix.length && words('keyMarker'),
   );
-  const warnings = sentences(
-    ignored.length > 0 &&
-      say`The store ignored ${listed(ignored)}, so this server left out the uploads that do not fit.`,
-    withPrefix.length > 0 &&
-      !isPrefixSent &&
-      say`The store matches a prefix only against whole keys, so the whole list was read.`,
-  );
   return {
     matching: afterMarker.filter((upload) => uploadId === undefined || upload.uploadId === uploadId),
-    warning: warnings.length === 0 ? undefined : join(warnings, ' '),
+    ignored: sentences(
+      names.length > 0 && say`The store ignored ${listed(names)}, so this server left out the uploads that do not fit.`,
+      withPrefix.length > 0 &&
+        !isPrefixSent &&
+        say`The store matches a prefix only against whole keys, so the whole list was read.`,
+    ),
   };
 }
 
@@ -164,31 +145,19 @@ function isAfterMarker(
 
 function stepAfter(
   state: UploadListing,
-  record: PageRecord,
-  { onPage, hasNew, number }: Pick<PageFacts, 'hasNew' | 'number'> & { readonly onPage: readonly OpenUpload[] },
+  page: Page<PageRecord>,
+  facts: { readonly entries: number; readonly hasNew: boolean },
   { prefix, uploadId, ...markers }: UploadFilter,
 ): PageStep<UploadListing> {
-  const facts: PageFacts = {
-    isTruncated: record.isTruncated,
-    entries: onPage.length,
-    hasNew,
-    number,
-    saidMore: state.saidMore,
-  };
-  const marker = isLastPage(facts) ? undefined : nextMarker(record, state.start);
-  if (marker !== undefined) {
-    state.saidMore = record.isTruncated === true;
-    const { 'key-marker': _key, 'upload-id-marker': _id, ...otherParameters } = state.start;
-    return next(state, { ...otherParameters, ...marker });
-  }
-  const doubt = doubtAbout(facts);
+  const marker = nextMarker(page.record, state.start);
+  const { 'key-marker': _key, 'upload-id-marker': _id, ...otherParameters } = state.start;
+  const step = stepAfterPage(state, page, facts, marker && { ...otherParameters, ...marker });
+  if (step.kind === 'next') return next(state, step.after);
   // Some stores match a prefix only against whole keys.
   const isNarrow = prefix !== undefined && uploadId === undefined && state.seen.size === 0;
-  if (doubt === undefined && isNarrow && state.start.prefix === undefined) {
-    state.saidMore = false;
-    return next(state, { ...firstStart(markers), prefix: '' });
-  }
-  return { kind: 'end', state, doubt };
+  if (step.doubt !== undefined || !isNarrow || state.start.prefix !== undefined) return step;
+  state.saidMore = false;
+  return next(state, { ...firstStart(markers), prefix: '' });
 }
 
 /** Some stores name no marker although more uploads follow. */
@@ -204,8 +173,8 @@ function nextMarker(
   return last !== undefined && !isSameStart(last, start) ? last : undefined;
 }
 
-const startAfter = (object: string | undefined, uploadId: string | undefined): PageStart | undefined =>
-  object ? firstStart({ keyMarker: object, uploadIdMarker: uploadId || undefined }) : undefined;
+const startAfter = (keyMarker: string | undefined, uploadId: string | undefined): PageStart | undefined =>
+  keyMarker ? firstStart({ keyMarker, uploadIdMarker: uploadId || undefined }) : undefined;
 
 const isSameStart = (a: PageStart, b: PageStart): boolean =>
   a['key-marker'] === b['key-marker'] && a['upload-id-marker'] === b['upload-id-marker'];
