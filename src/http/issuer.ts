@@ -16,6 +16,7 @@ const algorithms = [
 ];
 /** RFC 9068, section 2.1, and the older `jwt`. */
 const tokenTypes = ['at+jwt', 'application/at+jwt', 'jwt'];
+const clockToleranceSeconds = 60;
 
 export interface IssuerOptions {
   /** Spelled as in the tokens. */
@@ -42,7 +43,7 @@ export function authenticateByIssuer({ issuer, audience, keys, now, log, ...clai
         audience,
         algorithms,
         requiredClaims: ['exp', 'sub'],
-        clockTolerance: 60,
+        clockTolerance: clockToleranceSeconds,
         currentDate: now(),
       });
       return authenticationOf(verified, claims);
