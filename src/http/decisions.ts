@@ -181,13 +181,11 @@ function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
   });
 }
 
-const mostRead = 200;
-
 /** The changes that a person may see: decided ones, the oldest first, and then those that wait. */
 async function visibleChanges(user: PageUser, options: DecisionsOptions): Promise<readonly Change[]> {
   const { store, accounts } = options;
   return readPlans(async () => {
-    const newest = await store.newest({ limit: mostRead });
+    const newest = await store.newest({ limit: 200 });
     // The waiting changes are read later, so that no change is among both.
     const waiting = await store.waiting({});
     const all = [...newest.filter(({ state }) => state !== 'waiting').reverse(), ...waiting];
@@ -255,17 +253,14 @@ const withUser = (html: string, user: PageUser, translator: Translator): string 
     .replace('<meta name="viewport"', `<meta name="csrf-token" content="${user.csrf ?? ''}"><meta name="viewport"`)
     .replace('<body>', () => `<body>${pageTop(user, translator, listLink(translator))}`);
 
-/** In bytes. Low, because people who are not signed in can send forms. */
-const maximumForm = 8 * 1024;
-const mostForms = 64;
-
 /** Closes the oldest connection if there are too many, because a slow form is an attack. */
 function createFormReader(): Reception['readForm'] {
-  const readBody = createBodyReader(maximumForm, Number.POSITIVE_INFINITY);
+  // In bytes. Low, because people who are not signed in can send forms.
+  const readBody = createBodyReader(8 * 1024, Number.POSITIVE_INFINITY);
   const receiving = new Set<IncomingMessage>();
   return async (request) => {
     const [oldest] = receiving;
-    if (oldest !== undefined && receiving.size >= mostForms) {
+    if (oldest !== undefined && receiving.size >= 64) {
       receiving.delete(oldest);
       oldest.destroy();
     }

@@ -77,9 +77,7 @@ export function createCounter(maximum: number) {
   };
 }
 
-const rememberedKeys = 10_000;
-
-/** Limits the rate per key with token buckets. The function returns 0, or the seconds to wait. */
+/** Limits the rate per key with token buckets, and remembers the last 10,000 keys. The function returns 0, or the seconds to wait. */
 export function createRateLimiter(
   perSecond: number,
   now: () => Date,
@@ -96,7 +94,7 @@ export function createRateLimiter(
     buckets.delete(key);
     buckets.set(key, { tokens: isEmpty ? refilled : refilled - 1, at });
     const [oldest] = buckets.keys();
-    if (buckets.size > rememberedKeys && oldest !== undefined) buckets.delete(oldest);
+    if (buckets.size > 10_000 && oldest !== undefined) buckets.delete(oldest);
     return isEmpty ? Math.ceil((1 - refilled) / perSecond) : 0;
   };
 }

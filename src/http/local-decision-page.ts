@@ -13,15 +13,6 @@ interface LocalPageOptions
   readonly open: (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
 }
 
-/** A browser opens six, and other users of the machine can open some. */
-const mostConnections = 64;
-const headersMs = 10_000;
-
-/** The longest time that a browser needs to start. */
-const startMs = 15_000;
-/** A visible page asks every three seconds. Without a request for this time, a new tab is opened. */
-const goneMs = 7_000;
-
 /** Serves the pages for decisions on loopback, at a secret address, to the person at this machine. */
 export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
   const { store, now } = options;
@@ -38,8 +29,9 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
     redirectFile = undefined;
   };
 
-  const server = createServer({ headersTimeout: headersMs, connectionsCheckingInterval: 1000 });
-  server.maxConnections = mostConnections;
+  const server = createServer({ headersTimeout: 10_000, connectionsCheckingInterval: 1000 });
+  // A browser opens six, and other users of the machine can open some.
+  server.maxConnections = 64;
   const port = await listen(server, { host: '127.0.0.1', port: 0 });
   // 128 random bits, so that no other user or page can guess the address. A cookie would also reach servers of others on this machine.
   const path = `/${randomBytes(16).toString('base64url')}`;
@@ -62,7 +54,8 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
       const { url = '' } = request;
       if (!url.startsWith(`${path}/`)) throw notFound();
       request.url = url.slice(path.length);
-      countsAsOpenUntil = now().getTime() + goneMs;
+      // A visible page asks every three seconds. Seven seconds after the last request, a new tab is opened.
+      countsAsOpenUntil = now().getTime() + 7_000;
       await removeRedirect();
       await serve(request, response);
     };
@@ -77,8 +70,8 @@ export async function serveLocalPage({ open, ...options }: LocalPageOptions) {
     async show(id: string): Promise<void> {
       ownIds.add(id);
       if (now().getTime() < countsAsOpenUntil) return;
-      // Set before anything is awaited, because two changes must not open two tabs.
-      countsAsOpenUntil = now().getTime() + startMs;
+      // A browser needs 15 s at most. Set before anything is awaited, because two changes must not open two tabs.
+      countsAsOpenUntil = now().getTime() + 15_000;
       try {
         // An earlier tab may never have loaded.
         await removeRedirect();

@@ -79,6 +79,8 @@ export function createMcpEndpoint(
       running.push(ended.catch(() => undefined));
     });
     const ofRequest = { principal, ...calls, sessionClient, wait: place.waitOutside };
+    // Short, because lists depend on scopes, which the next token may lack.
+    const listLifeMs = 5 * 60_000;
     const createSdkServer = () =>
       createServer({ ...serverOptions, ...ofRequest, listLifeMs, protocolVersions }, catalog);
 
@@ -116,9 +118,6 @@ export function createMcpEndpoint(
 
 /** Without 2025-03-26, whose clients may send batches, because limits count messages. */
 const protocolVersions = SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version !== '2025-03-26');
-
-/** Short, because lists depend on scopes, which the next token may lack. */
-const listLifeMs = 5 * 60_000;
 
 type Calls = Pick<ServerDependencies, 'call' | 'changes'>;
 
@@ -159,20 +158,17 @@ export const createReport =
       (outcome) => {
         if (outcome === undefined) return;
         count(outcome);
-        if (outcome.kind === 'failed' && journalFailures.includes(outcome.failure.code)) checkJournal?.();
+        const isOfJournal =
+          outcome.kind === 'failed' && ['JournalUnavailable', 'StateUnavailable'].includes(outcome.failure.code);
+        if (isOfJournal) checkJournal?.();
       },
       () => count(),
     );
   };
 
-const journalFailures: readonly string[] = ['JournalUnavailable', 'StateUnavailable'];
-
 const clientSchema = lazy(() =>
   z.object({ name: z.string(), form: z.boolean(), url: z.boolean(), views: z.boolean() }),
 );
-
-/** Longer session IDs are not read (characters). */
-const longest = 2048;
 
 /**
  * Issues session IDs: clients, sealed for their callers. IDs never expire, because clients keep a refused ID
@@ -180,7 +176,7 @@ const longest = 2048;
  */
 export function createMcpSessions(stateKeys: SealingKeys) {
   const sealOf = (caller: string) =>
-    createSeal(stateKeys, { purpose: 'cloudops session', associatedData: caller, longest });
+    createSeal(stateKeys, { purpose: 'cloudops session', associatedData: caller, longest: 2048 });
   return {
     begin: (caller: string, client: Client): string => sealOf(caller).seal(JSON.stringify(client)),
     /** Undefined if the ID was issued to another caller or with another key. */

@@ -40,9 +40,6 @@ export interface HttpOptions extends McpEndpointOptions {
 
 export type NeededPart = 'the journal' | 'the keys of the issuer' | 'the tokens file';
 
-/** Time that clients have to read their answers when this server closes. */
-const flushMs = 1000;
-
 /** Serves MCP at `/mcp`, the pages for decisions, the probes and the metrics. @throws NodeJS.ErrnoException */
 export async function serveHttp(options: HttpOptions) {
   const { limits, log, hosts, stateKeys, now, resource } = options;
@@ -128,7 +125,8 @@ export async function serveHttp(options: HttpOptions) {
       response.destroy();
       return;
     }
-    const { status, message, headers, answer = errorAnswer(null, refusedRequest, message) } = refusal;
+    // JSON-RPC leaves this code to servers.
+    const { status, message, headers, answer = errorAnswer(null, -32000, message) } = refusal;
     request.resume();
     sendJson(response, status, answer, headers);
   };
@@ -162,7 +160,8 @@ export async function serveHttp(options: HttpOptions) {
     requestMs: headersMs,
     idleMs: headersMs,
   });
-  const closeAll = () => Promise.all([server, metricsServer].map((each) => close(each, { graceMs: flushMs })));
+  // Clients have a second to read their answers.
+  const closeAll = () => Promise.all([server, metricsServer].map((each) => close(each, { graceMs: 1000 })));
   try {
     return {
       metricsPort: options.metricsAt && (await listen(metricsServer, options.metricsAt)),
@@ -201,14 +200,12 @@ function readTarget(target: string, paths: readonly string[]): { readonly path: 
 /** Node sends no body in answer to HEAD. */
 const isGet = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
 
-const hostWarningSeconds = 600;
-
-/** Warns if a wrong setting may refuse everybody, and after too many requests of a caller. */
+/** Warns, at most every ten minutes, if a wrong setting may refuse everybody, and after too many requests of a caller. */
 function createRefusalNotes(
   count: (reason: string) => void,
   { log, now }: Pick<HttpOptions, 'log' | 'now'>,
 ): NoteRefusal {
-  const secondsUntilWarning = createRateLimiter(1 / hostWarningSeconds, now, { burst: 1 });
+  const secondsUntilWarning = createRateLimiter(1 / 600, now, { burst: 1 });
   const logTooMany = createLimitedLog(now, log, 'refused');
   return (request, { reason, status, caller }) => {
     count(reason);
@@ -222,6 +219,3 @@ function createRefusalNotes(
 const hostNotAllowed = words(
   'A request was refused for its Host header. If clients use this host, name it in CLOUDOPS_HTTP_ALLOWED_HOSTS.',
 );
-
-/** JSON-RPC's code for errors of a server's own. */
-const refusedRequest = -32000;

@@ -27,7 +27,6 @@ interface IssuerSignInOptions extends Pick<IssuerOptions, 'issuer' | 'audience' 
   readonly authenticate: Authenticate;
 }
 
-const networkSeconds = 5;
 /** Time that a person has to sign in at the issuer. */
 const signInMs = 10 * 60_000;
 
@@ -35,8 +34,6 @@ const signInMs = 10 * 60_000;
 const mostWaiting = 32;
 /** A remembered state, and with it the cookie, cannot be used again. */
 const mostUsedStates = 10_000;
-/** Without `cloudops:audit`, because strict issuers refuse scopes that the client may not have. */
-const requestedScopes = [readScope, writeScope, approveScope];
 
 const pendingSchema = lazy(() =>
   z.object({ state: z.string(), verifier: z.string(), changeId: z.string().optional(), expiresAt: z.number() }),
@@ -69,7 +66,8 @@ function signInRoutes(
   const addressOf = async (state: string, verifier: string): Promise<URL> =>
     oidc.buildAuthorizationUrl(await configure(options), {
       redirect_uri: redirectUri,
-      scope: ['openid', ...requestedScopes.map((scope) => scopePrefix + scope)].join(' '),
+      // Without `cloudops:audit`, because strict issuers refuse scopes that the client may not have.
+      scope: ['openid', ...[readScope, writeScope, approveScope].map((scope) => scopePrefix + scope)].join(' '),
       resource: audience,
       state,
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
@@ -137,7 +135,8 @@ async function sessionOf(
 async function configure({ keys, issuer, clientId, clientSecret, httpClient }: IssuerSignInOptions) {
   const clientAuthentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
   const configuration = new oidc.Configuration(await keys.metadata(), clientId, clientSecret, clientAuthentication);
-  configuration.timeout = networkSeconds;
+  // In seconds.
+  configuration.timeout = 5;
   configuration[oidc.customFetch] = (address, request) => fetchFromIssuer(httpClient, address, request);
   // Plain http is allowed only for an issuer on loopback.
   if (new URL(issuer).protocol === 'http:') oidc.allowInsecureRequests(configuration);

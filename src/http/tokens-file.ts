@@ -22,7 +22,7 @@ const knownScopes = [...serverScopes, approveScope];
 export const decidesOnly = (scopes: readonly string[]): boolean =>
   scopes.includes(approveScope) && scopes.every((scope) => scope === approveScope || isAccountScope(scope));
 
-const maximumBytes = 1024 * 1024;
+/** In characters. */
 const maximumName = 255;
 
 /** Parses lines with a name, a SHA-256 in hex, and scopes. Problems never quote a line. */
@@ -67,15 +67,8 @@ function problemOf(
 /** @throws ShownError if the file is not regular or larger than 1 MiB, or NodeJS.ErrnoException */
 export async function readTokensFile(path: string): Promise<string> {
   const { size = 0 } = regularFile(path) ?? {};
-  if (size > maximumBytes) throw new ShownError(words('it is larger than 1 MiB'));
+  if (size > 1024 * 1024) throw new ShownError(words('it is larger than 1 MiB'));
   return readFile(path, 'utf8');
-}
-
-interface TokensFileOptions {
-  readonly text: string;
-  readonly read: () => Promise<string>;
-  readonly now: () => Date;
-  readonly log: Log;
 }
 
 const rereadAfterMs = 1000;
@@ -88,7 +81,13 @@ interface Contents {
 }
 
 /** Authenticates by a tokens file, which is read again. A file with a mistake can revoke tokens and scopes, but add none. */
-export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions) {
+export function authenticateByTokensFile(options: {
+  readonly text: string;
+  readonly read: () => Promise<string>;
+  readonly now: () => Date;
+  readonly log: Log;
+}) {
+  const { text, read, now, log } = options;
   const { tokens: firstTokens } = parseTokens(text);
   let contents: Contents = { text, tokens: firstTokens, lastGood: firstTokens };
   let readAt = now().getTime();

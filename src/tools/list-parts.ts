@@ -57,12 +57,6 @@ const output = () =>
 
 const defaultPage = 100;
 
-/** The default and the maximum of S3. */
-const wholePage = 1000;
-
-/** Characters of JSON, so that a page fits into the budget of an answer. */
-const maximumPage = 12_500;
-
 type Input = z.output<ReturnType<typeof input>>;
 
 const input = () =>
@@ -153,8 +147,8 @@ export const listParts = defineOperation({
     query: {
       uploadId: input.uploadId,
       ...(input.encodingType !== undefined && { 'encoding-type': input.encodingType }),
-      // Some stores answer with pages that are too large otherwise.
-      'max-parts': String(viewOf(input) === 'parts' ? (input.maxParts ?? defaultPage) : wholePage),
+      // Some stores answer with pages that are too large otherwise. S3 gives 1000 at most.
+      'max-parts': String(viewOf(input) === 'parts' ? (input.maxParts ?? defaultPage) : 1000),
       ...(input.partNumberMarker !== undefined && { 'part-number-marker': String(input.partNumberMarker) }),
       ...after,
     },
@@ -339,7 +333,8 @@ function listedIn(list: Readonly<Record<string, unknown>> = { mayHaveMore: true 
 
 /** If parts are cut off, the next page starts after the last part left. */
 function withFirstParts({ parts = [], ...rest }: PageRecord): PageRecord {
-  const fitting = firstThatFit(parts, maximumPage);
+  // In characters of JSON, so that a page fits into the budget of an answer.
+  const fitting = firstThatFit(parts, 12_500);
   if (fitting.length === parts.length) return { ...rest, parts };
   return { ...rest, parts: fitting, isTruncated: true, nextPartNumberMarker: fitting.at(-1)?.partNumber };
 }

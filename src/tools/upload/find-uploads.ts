@@ -87,9 +87,6 @@ interface Search {
 /** True if one list answers the call, in the order of object keys. The uploads of several lists are in the order of their age. */
 export const isOneList = ({ bucket, withSizes }: Search): boolean => bucket !== undefined && withSizes !== true;
 
-/** Most uploads whose parts are listed for their sizes. */
-const mostSized = 1000;
-
 /** Reads the uploads of a bucket, or of all buckets after `bucketMarker`. */
 export function* findUploads(search: Search): ManyReads {
   const { bucket, withSizes, bucketMarker = '', ...input } = search;
@@ -110,7 +107,8 @@ export function* findUploads(search: Search): ManyReads {
     .flatMap(({ bucket, uploads = [] }) => uploads.map((upload): FoundUpload => ({ bucket, ...upload })))
     .sort((a, b) => startOf(a) - startOf(b));
 
-  const measured = withSizes === true ? found.slice(0, mostSized) : [];
+  // Each costs a request, so only the 1,000 oldest are measured.
+  const measured = withSizes === true ? found.slice(0, 1000) : [];
   const sizes = yield measured.map(({ bucket, object, uploadId }) => ({
     tool: 'list_parts',
     input: { bucket, object, uploadId, region },
@@ -148,8 +146,6 @@ function sizeIn({ totalBytes, idleSeconds, stopped, isTruncated, mayHaveMore }: 
   return { size: totalBytes, ...(idleSeconds !== undefined && stopped !== true && { isReceiving: true as const }) };
 }
 
-const mostCodes = 10;
-
 function refusals(names: readonly string[], ends: readonly PartialReadEnd[]) {
   const refused = names.flatMap((first, index) => {
     const end = ends[index];
@@ -158,7 +154,7 @@ function refusals(names: readonly string[], ends: readonly PartialReadEnd[]) {
   const byCode = [...groupedBy(refused, ({ code }) => code).values()].flatMap((group) =>
     group.slice(0, 1).map((first) => ({ ...first, count: group.length })),
   );
-  return byCode.length === 0 ? undefined : byCode.sort((a, b) => b.count - a.count).slice(0, mostCodes);
+  return byCode.length === 0 ? undefined : byCode.sort((a, b) => b.count - a.count).slice(0, 10);
 }
 
 /** Adds the ages, and leaves out what may be younger than `olderThanHours`. `times` are those of the last answer. */
