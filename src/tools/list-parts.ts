@@ -197,7 +197,9 @@ export const listParts = defineOperation({
     /** A page that makes no progress ends the list. */
     add(state: PagesSoFar, page, input) {
       const { record, number: pageNumber, answeredAt, receivedAt } = page;
-      const listed = listedAfter(record, input.partNumberMarker ?? 0);
+      const { partNumberMarker: marker = 0 } = input;
+      // Some services ignore the marker of the call.
+      const listed = (record.parts ?? []).filter(({ partNumber = marker + 1 }) => marker === 0 || partNumber > marker);
       const known = state.parts.size;
       const unusable = listed.filter(({ partNumber }) => partNumber === undefined).length;
       for (const part of partsOf(listed)) if (!state.parts.has(part.partNumber)) state.parts.set(part.partNumber, part);
@@ -224,7 +226,7 @@ export const listParts = defineOperation({
       input,
       { followUp, unread, mayHaveMore, isWhole },
     ) {
-      const page = withReadableKey(withoutOwnNames(firstPage), input.object);
+      const page = withOwnFields(firstPage, input.object);
       if (viewOf(input) === 'parts') return { view: 'parts', ...(isWhole ? page : withFirstParts(page)) };
 
       const { expectedBytes, expectedParts } = input;
@@ -274,11 +276,12 @@ export const listParts = defineOperation({
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
-/** Drops fields of the service that have the name of a field of this server. */
-const withoutOwnNames = (record: PageRecord): PageRecord =>
-  Object.fromEntries(
-    Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
-  );
+/** Drops fields of the service that have the name of a field of this server. Takes a key from the call that XML cannot hold. */
+function withOwnFields(record: PageRecord, object: string): PageRecord {
+  const isOwn = (name: string) => name === 'view' || Object.hasOwn(summaryFields(), name);
+  const fields: PageRecord = Object.fromEntries(Object.entries(record).filter(([name]) => !isOwn(name)));
+  return fields.object === undefined || hasReplacement(fields.object) ? { ...fields, object } : fields;
+}
 
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 
@@ -303,10 +306,6 @@ const partsOf = (listed: ListedParts): UploadPart[] =>
       : [{ partNumber, size: size < 0 ? Number.NaN : size, uploadedAt: storeTime(lastModified) ?? Number.NaN, etag }],
   );
 
-/** Drops the parts up to the marker of the call, which some services ignore. */
-const listedAfter = ({ parts = [] }: PageRecord, marker: number): ListedParts =>
-  marker === 0 ? parts : parts.filter(({ partNumber = Number.POSITIVE_INFINITY }) => partNumber > marker);
-
 /** The start of the next page. Some services name no marker, or always 0. */
 function nextMarker(record: PageRecord, start: number): number | undefined {
   const { nextPartNumberMarker: named = 0, isTruncated } = record;
@@ -315,10 +314,6 @@ function nextMarker(record: PageRecord, start: number): number | undefined {
   // If the answer does not say whether more follow, only a marker shows it.
   return isTruncated === true && highest > start ? highest : undefined;
 }
-
-/** Takes the key from the call if the service could not write it in XML. */
-const withReadableKey = (record: PageRecord, object: string): PageRecord =>
-  record.object === undefined || hasReplacement(record.object) ? { ...record, object } : record;
 
 function listedIn(list: Readonly<Record<string, unknown>> = { mayHaveMore: true }) {
   const [upload]: readonly unknown[] = Array.isArray(list.uploads) ? list.uploads : [];

@@ -112,25 +112,16 @@ export function checkPrivateLan(
 ): void {
   // With a private LAN, an absent load balancer lacks its `vip`.
   const { type, vip, systemIpAddresses } = loadBalancer ?? {};
-  const hasPrivateLan = networkConfig?.networkId !== undefined;
-  if (!hasPrivateLan) {
-    if (systemIpAddresses !== undefined) {
-      report(
-        'systemIpAddresses',
-        'must be left out without a private LAN: give networkConfig.networkId as well, or leave it out',
-      );
-    }
+  if (networkConfig?.networkId === undefined) {
+    const problem = 'must be left out without a private LAN: give networkConfig.networkId as well, or leave it out';
+    if (systemIpAddresses !== undefined) report('systemIpAddresses', problem);
     return;
   }
 
   if (vip === undefined) report('vip', 'is required with a private LAN (networkConfig.networkId is given)');
   // The API reference requires the addresses for this type only.
-  if (type === 'elastic-load-balancer' && !areTwoDistinct(systemIpAddresses)) {
-    report(
-      'systemIpAddresses',
-      'must be exactly two distinct IP addresses with a private LAN and type elastic-load-balancer',
-    );
-  }
+  const problem = 'must be exactly two distinct IP addresses with a private LAN and type elastic-load-balancer';
+  if (type === 'elastic-load-balancer' && !areTwoDistinct(systemIpAddresses)) report('systemIpAddresses', problem);
 }
 
 /** Takes any value, because conditions are also checked if the list breaks its own rules. */
@@ -144,17 +135,13 @@ const canonicalAddress = (address: unknown) =>
 export const typeText = (instanceType: string | undefined) =>
   instanceType === undefined ? words('type not given') : own(instanceType);
 
-type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
-
-/** Node pools in words: `"workers" 2 × h2-large32, 3 × h2-large16`. */
-export function poolsText(pools: Pools = []): SafeText {
+/** At most 20 node pools in words: `"workers" 2 × h2-large32, 3 × h2-large16`. */
+export function poolsText(pools: z.output<ReturnType<typeof adminCluster>>['nodePools'] = []): SafeText {
   if (pools.length === 0) return words('none');
-  const texts = pools.slice(0, listedPools).map(({ name, nodeCount, instanceType }) => {
+  const texts = pools.slice(0, 20).map(({ name, nodeCount, instanceType }) => {
     const servers = say`${nodeCount ?? words('?')} × ${typeText(instanceType)}`;
     return name === undefined ? servers : say`${quoted(name, 80)} ${servers}`;
   });
-  if (pools.length > listedPools) texts.push(say`and ${pools.length - listedPools} more`);
+  if (pools.length > 20) texts.push(say`and ${pools.length - 20} more`);
   return join(texts, ', ');
 }
-
-const listedPools = 20;

@@ -6,11 +6,9 @@ export function regionOfZone(zone: string): string | undefined {
   return side === undefined ? undefined : `jp-${side}-${number}`;
 }
 
-const hasFormOfRegion = (name: string): boolean => /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$/.test(name);
-
 /** The name of a region or a zone, for a sentence. A name without the usual form is quoted, because it could be any text. */
 export const place = (name: string): SafeText =>
-  hasFormOfRegion(name) || regionOfZone(name) !== undefined ? own(name) : quoted(name, 100);
+  /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$/.test(name) || regionOfZone(name) !== undefined ? own(name) : quoted(name, 100);
 
 function otherRegion(zone = '', region?: string): string | undefined {
   const expected = regionOfZone(zone);

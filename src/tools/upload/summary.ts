@@ -83,20 +83,14 @@ function tooSmallParts(parts: readonly UploadPart[], { expectedParts = 0 }: Expe
   return parts.filter(({ partNumber, size }) => size < minimumPartSize && partNumber < last);
 }
 
-interface Progress {
-  readonly hasMore?: true;
-  readonly percent?: number;
-  readonly bytesLeft?: number;
-}
-
 /** Measures bytes if they are expected, because parts may differ in size. Parts that have to be sent again do not count. */
 function progressOf(
   parts: readonly UploadPart[],
   usable: readonly UploadPart[],
   { expectedBytes, expectedParts }: Expectation,
-): Progress {
+) {
   if (bytesOf(parts) > (expectedBytes ?? Number.POSITIVE_INFINITY) || hasMoreParts(parts, expectedParts))
-    return { hasMore: true };
+    return { hasMore: true } as const;
   const bytes = bytesOf(usable);
   if (Number.isNaN(bytes)) return {};
   if (expectedBytes !== undefined)
@@ -159,16 +153,11 @@ const stoppedWithFewPartsMs = 1_800_000;
 const partsCompared = 10;
 const slowerFactor = 2;
 
-interface Pace {
-  readonly stopped?: true;
-  /** Rate of the last parts; of the last ten, if the upload became slower. */
-  readonly bytesPerSecond?: number;
-  readonly bytesPerSecondBefore?: number | undefined;
-  readonly secondsLeft?: Range | undefined;
-}
-
-/** Estimates the pace of an upload by the arrival times of its last parts. Times are milliseconds, sizes are bytes. */
-export function paceOf(parts: readonly UploadPart[], now: number, bytesLeft: number | undefined): Pace | undefined {
+/**
+ * Estimates the pace of an upload by the arrival times of its last parts. Times are milliseconds, sizes are bytes. The rate is that of the last
+ * parts; of the last ten, if the upload became slower.
+ */
+export function paceOf(parts: readonly UploadPart[], now: number, bytesLeft: number | undefined) {
   const arrivals = parts
     .filter(({ uploadedAt }) => !Number.isNaN(uploadedAt))
     .sort((a, b) => a.uploadedAt - b.uploadedAt)
@@ -179,7 +168,7 @@ export function paceOf(parts: readonly UploadPart[], now: number, bytesLeft: num
   const waits = waitsOf(arrivals);
   const longestWait = Math.max(0, ...waits);
   const silence = waits.length < 2 ? stoppedWithFewPartsMs : Math.max(stoppedMs, stoppedFactor * longestWait);
-  if (idleMs > silence) return { stopped: true };
+  if (idleMs > silence) return { stopped: true } as const;
 
   const rates = recentRates(arrivals);
   // The rate of most parts is the least subject to chance.
@@ -240,11 +229,8 @@ function rateBeforeSlowdown(arrivals: readonly UploadPart[]): number | undefined
   const since = arrivals.slice(begin);
   const rateBefore = rateOf(before);
   if (before.length <= partsCompared || rateBefore === undefined) return undefined;
-  const isSlower = [medianOf, sumOf].every(
-    (measure) => measure(waitsOf(since)) >= slowerFactor * measure(waitsOf(before)),
-  );
+  const median = (waits: readonly number[]) => [...waits].sort((a, b) => a - b)[Math.floor(waits.length / 2)] ?? 0;
+  const sum = (waits: readonly number[]) => waits.reduce((total, wait) => total + wait, 0);
+  const isSlower = [median, sum].every((measure) => measure(waitsOf(since)) >= slowerFactor * measure(waitsOf(before)));
   return isSlower ? Math.round(1000 * rateBefore) : undefined;
 }
-
-const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
-const medianOf = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
