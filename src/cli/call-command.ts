@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import { styleText } from 'node:util';
 import type { EndedOutcome, Plan } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
-import { attemptsText, resultText } from '../calls/result-text.js';
+import { resultText } from '../calls/result-text.js';
 import type { Elicitor, FormResponse } from '../changes/change-context.js';
 import { planDetails } from '../changes/plan.js';
 import { isTyped, notTyped, typePrompt } from '../changes/typed-name.js';
@@ -180,11 +179,6 @@ async function execute(
   };
   process.on('uncaughtException', onUncaught);
 
-  const { stderr } = terminal;
-  // A broken line could not be erased.
-  const firstLine = (text: SafeText) => wrapped(text, columnsOf(stderr) - 1)[0] ?? '';
-  const showProgress = (text: SafeText) => void (stderr.isTTY && stderr.write(`${eraseLine}${firstLine(text)}`));
-  const tool = own(name);
   try {
     const client = `cloudops-mcp call ${terminal.version}`;
     if (operation === undefined) return await callChangeTool(name, args, runtime.server.changes, { signal, client });
@@ -193,24 +187,16 @@ async function execute(
       agreed,
       wantsWholeAnswer: true,
       elicitor: elicitorOn(terminal, signal, runtime.server.translator),
-      onPage: (pages, entries) => showProgress(say`${tool}: ${entries} entries, page ${pages}`),
-      onRetry: (failedAttempts) => {
-        const failures = attemptsText(failedAttempts) ?? words('');
-        showProgress(say`${tool}: attempt ${failedAttempts.length + 1}; ${failures}`);
-      },
       client,
     });
     // Only clients that send the user's answer with a second request get this outcome.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     return outcome;
   } finally {
-    if (stderr.isTTY) stderr.write(eraseLine);
     await runtime.close(graceMs);
     process.off('uncaughtException', onUncaught);
   }
 }
-
-const eraseLine = '\r\x1b[K';
 
 /** Asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because no person could answer. */
 function elicitorOn(terminal: Terminal, signal: AbortSignal, { translate }: Translator): Elicitor | undefined {
@@ -219,7 +205,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, { translate }: Tran
   return {
     // The person is at this terminal, so quick answers, long plans and many questions are allowed.
     isDirect: true,
-    show: (plan) => void stderr.write(`${eraseLine}${planForQuestion(plan, terminal, translate).join('\n')}\n`),
+    show: (plan) => void stderr.write(`${planForQuestion(plan, terminal, translate).join('\n')}\n`),
     ask: (question, _acceptLabel, _cancel, nameToType) =>
       askForConsent(question, nameToType, terminal, signal, translate),
   };
@@ -269,27 +255,17 @@ async function askForConsent(
 
 const reasonPrompt = words('Nothing will be sent. Reason, for the agent and the journal (Enter for none):');
 
-/** The lines of a plan above its question. A line such as `What will happen:` is a heading and becomes bold. */
+/** The lines of a plan above its question. */
 export function planForQuestion(plan: Plan, terminal: Terminal, translate: Translator['translate']): string[] {
-  const lines = planDetails(plan).flatMap((line) => {
-    const shown = translate(line);
-    if (/^[A-Z][^.]*:$/.test(line.text)) return [paint('bold', shown.text, terminal)];
-    return paragraph(shown, terminal, line.text.startsWith('- ') ? 2 : 0);
-  });
-  return [...lines, ''];
+  return [
+    ...planDetails(plan).flatMap((line) => paragraph(translate(line), terminal, line.text.startsWith('- ') ? 2 : 0)),
+    '',
+  ];
 }
 
 /** The lines of a question, below its plan, so that a small screen still shows them. */
-export function questionLines(question: SafeText, terminal: Terminal): string[] {
-  const lines = linesOf(question);
-  return lines.flatMap((line, index) => {
-    const isCaution = index > 0 && index < lines.length - 1;
-    return paragraph(line, terminal).map((text) => paint(isCaution ? ['bold', 'red'] : 'bold', text, terminal));
-  });
-}
-
-const paint = (format: Parameters<typeof styleText>[0], text: string, { stderr, env }: Terminal) =>
-  stderr.isTTY && !env.NO_COLOR ? styleText(format, text, { validateStream: false }) : text;
+export const questionLines = (question: SafeText, terminal: Terminal): string[] =>
+  linesOf(question).flatMap((line) => paragraph(line, terminal));
 
 function paragraph(text: SafeText, { stderr, timeZone }: Terminal, indent = 0): string[] {
   const formatTime = localTimeIn(timeZone);

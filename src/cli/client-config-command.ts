@@ -32,20 +32,11 @@ export const clientConfigCommand: Command = {
     for (const line of lines) printLine(stdout, exact(line));
 
     const ignoredSettings = hiddenBySandbox(config);
-    const hasEndpoint = accounts.all.some(({ cloud }) =>
-      Object.values(cloud.endpoints).some((url) => url !== undefined),
-    );
-    const takesPlanIds = accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
     const notes = sentences(
       secrets.length > 0 &&
         say`Set ${namesOf(secrets)} in the environment of the client. Some clients write the reference in another way, or keep secrets in files.`,
-      takesPlanIds &&
-        say`If a client neither asks its user nor shows plans with a button, its agent can carry out a plan by itself. With CLOUDOPS_CONFIRM=human, only a person can.`,
       ignoredSettings.length > 0 &&
         say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(ignoredSettings)}. Unset it for your account.`,
-      !values.SANDBOX &&
-        !hasEndpoint &&
-        say`No endpoint is set. Set CLOUDOPS_STORAGE_URL, CLOUDOPS_CATALOG_URL or CLOUDOPS_DEVOPS_URL, or try with CLOUDOPS_SANDBOX=1.`,
     );
     for (const note of notes) stderr.write(`${['', ...wrapped(note, columnsOf(stderr))].join('\n')}\n`);
     return 0;

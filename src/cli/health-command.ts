@@ -1,23 +1,18 @@
-import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { shownReason } from '../util/log.js';
 import { exact, say } from '../util/safe-text.js';
 import { addressOptions, type Command, defaultAddress, portOf } from './command.js';
 import { printLine } from './layout.js';
-import { parseArguments } from './parse-arguments.js';
 
 /** `cloudops-mcp health` is the health check of a container, whose image has no curl. */
 export const healthCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'ask a running http server whether it is ready',
-  details: 'In a container, it asks the server of the container.',
   example: 'health --port 8080',
   exitCodes: { 0: 'the server is ready', 1: 'it is not ready, or does not answer', 2: 'wrong usage' },
   options: addressOptions,
   run: async ({ options, terminal: { stdout, stderr } }) => {
-    // In a container, the command line of process 1 has the server's address.
-    const commandLine = await readFile('/proc/1/cmdline', 'utf8').catch(() => '');
-    const { host, port } = { ...defaultAddress, ...addressIn(commandLine.split('\0')), ...options };
+    const { host, port } = { ...defaultAddress, ...options };
     const origin = `http://${isIPv6(host) ? `[${host}]` : host}:${portOf(port)}`;
     try {
       const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(answerMs), redirect: 'error' });
@@ -35,18 +30,3 @@ export const healthCommand: Command = {
 
 /** Time limit of the request (milliseconds), shorter than that of the image's health check. */
 const answerMs = 2_000;
-
-/** Finds the server's address in a command line, which may begin with an init program. */
-export function addressIn(args: readonly string[]): Partial<typeof defaultAddress> {
-  const command = args.findIndex(
-    (arg, index) => arg === 'http' && /(main\.js|cloudops-mcp)$/.test(args[index - 1] ?? ''),
-  );
-  if (command < 0) return {};
-  const { host, port } = parseArguments(args.slice(command + 1), { options: addressOptions }).options;
-  // A server that listens on every address is asked on loopback.
-  const loopbackOf = new Map([
-    ['0.0.0.0', '127.0.0.1'],
-    ['::', '::1'],
-  ]);
-  return { ...(host !== undefined && { host: loopbackOf.get(host) ?? host }), ...(port !== undefined && { port }) };
-}

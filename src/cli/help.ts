@@ -1,15 +1,15 @@
 import { helpOf, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import { exampleOf, type Operation } from '../tools/define-operation.js';
-import { defined, exact, namesOf, own, say } from '../util/safe-text.js';
+import { defined, exact, own, say } from '../util/safe-text.js';
 import { type Command, type Commands, type Invocation, notOneOf, UsageError, usualExitCodes } from './command.js';
 import { columnsOf, wrapped } from './layout.js';
 
 /** `cloudops-mcp help` and the option `--help` of any command. */
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
-  usage: '[<command> [<tool>] | <tool> | settings]',
+  usage: '[<command> | call <tool> | settings]',
   about: 'print help about a command, a tool or the settings',
-  example: 'help restore_instance',
+  example: 'help call restore_instance',
   positionals: 2,
   run: async (invocation) => {
     const { stdout } = invocation.terminal;
@@ -25,24 +25,18 @@ async function linesAbout(
   commands: Commands,
   defaultCommand: Command,
 ): Promise<readonly string[]> {
-  const [topic, second] = positionals;
+  const [topic, tool] = positionals;
   if (topic === undefined) return overview(commands, defaultCommand);
   if (topic === 'settings') return settingsLines(width);
-
-  const tools = operations.map(({ name }) => name);
-  const loadCommand = Object.hasOwn(commands, topic) ? commands[topic] : undefined;
-  // `help <tool>` is short for `help call <tool>`.
-  const isTool = loadCommand === undefined && second === undefined && tools.includes(topic);
-  const command = await (isTool ? commands.call : loadCommand)?.();
+  const command = Object.hasOwn(commands, topic) ? await commands[topic]?.() : undefined;
   if (command === undefined) throw new UsageError(notOneOf('command', topic, Object.keys(commands)));
-  const tool = isTool ? topic : second;
-  if (tool === undefined || (topic !== 'call' && !isTool)) return commandLines(topic, command, width);
+  if (tool === undefined || topic !== 'call') return commandLines(topic, command, width);
 
   const operation = operations.find(({ name }) => name === tool);
   if (operation !== undefined) return toolLines(command, operation, width);
-  if (operationProblems.length === 0) throw new UsageError(notOneOf('tool', tool, tools));
+  const tools = operations.map(({ name }) => name);
   // The tool may be one that could not be loaded.
-  throw new UsageError(...operationProblems, say`Until the file is loaded, the tools are ${namesOf(tools)}.`);
+  throw new UsageError(...(operationProblems.length > 0 ? operationProblems : [notOneOf('tool', tool, tools)]));
 }
 
 /** Fits a screen of 24 lines. */

@@ -58,11 +58,11 @@ function list(invocation: Invocation): number {
   const leftOut = allowed.filter((operation) => !isConfigured(operation));
   const missing = leftOut.flatMap(({ service }) => accounts.all.flatMap(({ missingFor }) => missingFor(service)));
   const step = words(config.values.SANDBOX ? 'unset' : 'set');
-  if (missing.length > 0)
-    printLine(
-      stderr,
-      say`${counted(leftOut.length, 'tool')} left out. To offer all, ${step} ${namesOf([...new Set(missing)])}.`,
-    );
+  if (missing.length > 0) {
+    const names = namesOf([...new Set(missing)]);
+    const line = say`${counted(leftOut.length, 'tool')} left out. To offer all, ${step} ${names}.`;
+    stderr.write(`${wrapped(line, columnsOf(stderr)).join('\n')}\n`);
+  }
   return 0;
 }
 

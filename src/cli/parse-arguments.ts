@@ -3,12 +3,14 @@ import { inputs, safeVariableName } from '../config/settings.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
 
+type OptionKinds = Readonly<Record<string, 'switch' | 'value'>>;
+
 /** The arguments and options that a command takes. */
 export interface CommandSyntax {
   /** Maximum number of arguments that are not options. */
   readonly positionals?: number;
   /** Options without dashes. Every command also has `--sandbox`. */
-  readonly options?: Readonly<Record<string, 'switch' | 'value'>>;
+  readonly options?: OptionKinds;
 }
 
 export interface Arguments {
@@ -25,7 +27,7 @@ const isInfoFlag = (flag: string): flag is keyof typeof infoFlags => Object.hasO
 
 /** Parses the arguments of a command. Node's own checks would show a value. */
 export function parseArguments(args: readonly string[], syntax: CommandSyntax = {}): Arguments {
-  const kinds: Readonly<Record<string, 'switch' | 'value'>> = { sandbox: 'switch', ...syntax.options };
+  const kinds: OptionKinds = { sandbox: 'switch', ...syntax.options };
   const types = Object.entries(kinds).map(([name, kind]) => {
     const type: 'boolean' | 'string' = kind === 'switch' ? 'boolean' : 'string';
     return [name, { type }] as const;
@@ -61,24 +63,18 @@ interface OptionToken {
   readonly inlineValue?: boolean | undefined;
 }
 
-function problemOf(
-  { name, rawName, value, inlineValue }: OptionToken,
-  kinds: Readonly<Record<string, 'switch' | 'value'>>,
-): SafeText | undefined {
-  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-  if (kind === undefined) return unknownOption(name, rawName, Object.keys(kinds));
-  if (kind === 'switch') return value === undefined ? undefined : say`${own(rawName)} takes no value.`;
-  const isNextOption = inlineValue === false && value?.startsWith('-') === true;
-  return !value?.trim() || isNextOption ? say`${own(rawName)} needs a value.` : undefined;
-}
-
-/** Names the variable of a setting, or a similar option. */
-function unknownOption(name: string, rawName: string, names: readonly string[]): SafeText {
+/** For an unknown option, names the variable of a setting, or a similar option. */
+function problemOf({ name, rawName, value, inlineValue }: OptionToken, kinds: OptionKinds): SafeText | undefined {
   const option = own(rawName);
+  if (Object.hasOwn(kinds, name)) {
+    if (kinds[name] === 'switch') return value === undefined ? undefined : say`${option} takes no value.`;
+    const isNextOption = inlineValue === false && value?.startsWith('-') === true;
+    return !value?.trim() || isNextOption ? say`${option} needs a value.` : undefined;
+  }
   const setting = name.toUpperCase().replaceAll('-', '_');
   if (inputs.some((input) => input.name === setting))
     return say`${option} is not an option: set ${safeVariableName(setting)}.`;
-  const similarName = didYouMean(name, names);
+  const similarName = didYouMean(name, Object.keys(kinds));
   if (similarName !== undefined) return say`${option} is not an option; did you mean ${own(`--${similarName}`)}?`;
   return say`${option} is not an option; --help lists those of the command, and cloudops-mcp help settings the settings.`;
 }

@@ -1,10 +1,8 @@
-import { type Accounts, accountsForServices, nothingConfigured } from '../calls/account.js';
-import { matches } from '../calls/policy.js';
+import { accountsForServices, nothingConfigured } from '../calls/account.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
-import type { ServiceCatalog } from '../models/service-catalog.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { crashFacts, type Log } from '../util/log.js';
-import { join, quoted, say, words } from '../util/safe-text.js';
+import { join, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import type { LocalPage } from './local-page.js';
 import { serverLog } from './terminal-log.js';
@@ -39,12 +37,6 @@ export async function runUntilSignal(
   // Clients first get their answers.
   if (isSearchOffered) setTimeout(() => void services?.prepareSearch().catch(() => undefined), indexAfterMs).unref();
   if (missing !== undefined) log('warn', 'configuration', { message: missing });
-  if (services !== undefined)
-    void unmatchedPatterns(accounts, services)
-      .then((entries) => {
-        for (const entry of entries) log('warn', 'configuration', { message: matchesNothing(entry) });
-      })
-      .catch(() => undefined);
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
 
   const stop = abortOnSignal((signalName) => log('info', 'stop', { signal: signalName }));
@@ -61,31 +53,6 @@ export async function runUntilSignal(
   } finally {
     await runtime.close(graceMs);
   }
-}
-
-const matchesNothing = (entry: string) =>
-  say`CLOUDOPS_TOOLS names ${quoted(entry, 110)}, but no service has such an operation. The tool find_operations finds its name.`;
-
-/** Returns the entries of CLOUDOPS_TOOLS that name no operation of the services. Loads the models that it needs. */
-async function unmatchedPatterns({ all }: Accounts, services: ServiceCatalog): Promise<string[]> {
-  const entries = new Set(all.flatMap(({ policy }) => policy.tools ?? []).filter((entry) => entry.includes(':')));
-  const unmatched: string[] = [];
-  for (const entry of entries) if (!(await matchesAny(entry, services))) unmatched.push(entry);
-  return unmatched;
-}
-
-async function matchesAny(entry: string, { services, open }: ServiceCatalog): Promise<boolean> {
-  const [ofService = '', ...operation] = entry.split(':');
-  for (const { name } of services.filter((service) => matches(ofService, service.name))) {
-    if (operation.join(':') === '*') return true;
-    // A model that cannot be loaded is no reason to doubt a pattern.
-    const names = await open(name).then(
-      ({ model }) => model.names,
-      () => undefined,
-    );
-    if (names === undefined || names.some((each) => matches(entry, `${name}:${each}`))) return true;
-  }
-  return false;
 }
 
 export const insecureTlsWarning = words(

@@ -6,7 +6,6 @@ import { allOperations, noOwnOperations, pathInVariable, withModels } from '../c
 import { variableName } from '../config/settings.js';
 import type { OwnOperations } from '../models/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
-import { didYouMean } from '../util/did-you-mean.js';
 import { regularFile } from '../util/regular-file.js';
 import { defined, exact, own, type SafeText, say } from '../util/safe-text.js';
 import { type Command, type Commands, notOneOf, type Terminal, UsageError } from './command.js';
@@ -38,7 +37,8 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     // Without the name of a command, this is the server on stdin and stdout.
     if (name === '') return await run(name, stdioCommand, args, terminal);
     const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (load === undefined) return refuse(say`cloudops-mcp`, [noSuchCommand(name)], terminal);
+    if (load === undefined)
+      return refuse(say`cloudops-mcp`, [notOneOf('command', name, Object.keys(commands))], terminal);
     return await run(name, await load(), args.slice(1), terminal);
   } catch (error) {
     const problems = problemsOf(error);
@@ -127,12 +127,4 @@ async function loadOwnOperations(env: Environment): Promise<OwnOperations> {
   if (folder === undefined) return fromFile;
   const { findModels } = await import('../models/service-sources.js');
   return withModels(fromFile, await findModels(folder));
-}
-
-function noSuchCommand(name: string): SafeText {
-  const names = Object.keys(commands);
-  const tools = builtIn.map((operation) => operation.name);
-  const tool = didYouMean(name, names) === undefined ? didYouMean(name, tools) : undefined;
-  if (tool === undefined) return notOneOf('command', name, names);
-  return say`${own(name)} is not a command; did you mean cloudops-mcp call ${own(tool)}?`;
 }

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
@@ -311,39 +310,5 @@ describe('on a terminal', () => {
     expect(change).toMatchObject({ state: code === 0 ? 'accepted' : 'declined', decision: { way: 'asked' } });
     const reasons = change?.decision?.reason === undefined ? [] : [change.decision.reason];
     expect(reasons).toEqual(done.shown.includes('Reason') ? ['too "large"'] : []);
-  });
-
-  /** Longer than the time after which a call counts as slow (milliseconds). */
-  const slowMs = 700;
-
-  test('a long list shows how far it has been read, and then clears the line', async () => {
-    const server = await startServer(async ({ url }, response) => {
-      const first = Number(new URL(url, 'http://x').searchParams.get('part-number-marker') ?? 0) + 1;
-      if (first === 3) await delay(slowMs);
-      response.end(
-        `<ListPartsResult><IsTruncated>${first < 4}</IsTruncated><NextPartNumberMarker>${first}</NextPartNumberMarker>` +
-          `<Part><PartNumber>${first}</PartNumber><Size>1</Size></Part></ListPartsResult>`,
-      );
-    });
-    servers.push(server);
-    const none = () => undefined;
-    const { code, shown } = await onTerminal(['list_parts', json(upload)], none, envOf(server.origin));
-    expect(code).toBe(0);
-    expect(shown).toContain('list_parts: 2 entries, page 2');
-    expect(shown.endsWith('\r\x1b[K')).toBe(true);
-  });
-
-  test('a repeated attempt says why', async () => {
-    let requests = 0;
-    const server = await startServer(async (_request, response) => {
-      requests += 1;
-      if (requests === 1) return void response.writeHead(503).end();
-      await delay(slowMs);
-      response.end('<ListPartsResult><IsTruncated>false</IsTruncated><Bucket>b</Bucket></ListPartsResult>');
-    });
-    servers.push(server);
-    const env = { ...envOf(server.origin), CLOUDOPS_MAX_ATTEMPTS: '2' };
-    const { shown } = await onTerminal(['list_parts', json(upload)], () => undefined, env);
-    expect(shown).toMatch(/list_parts: attempt 2; 503 \(waited \d+ ms\)/);
   });
 });

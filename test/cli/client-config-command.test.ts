@@ -61,7 +61,7 @@ test('keys that are not set have a place to be put in, and what is missing is sa
     CLOUDOPS_ACCESS_KEY_ID: reference('CLOUDOPS_ACCESS_KEY_ID'),
     CLOUDOPS_SECRET_ACCESS_KEY: reference('CLOUDOPS_SECRET_ACCESS_KEY'),
   });
-  expect(stderr).toContain('No endpoint is set');
+  expect(stderr).toContain('Set CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY in the environment');
 });
 
 test('the address of a database may hold a password, and is treated as a secret', async () => {
@@ -86,15 +86,6 @@ test('files are named so that they are found from any folder; a secret from a fi
     CLOUDOPS_SECRET_ACCESS_KEY_FILE: secret,
     CLOUDOPS_ACCESS_KEY_ID: 'A',
   });
-});
-
-test.each([
-  [{}, true],
-  [{ CLOUDOPS_CONFIRM: 'human' }, false],
-  [{ CLOUDOPS_CONFIRM: 'off' }, false],
-  [{ CLOUDOPS_READ_ONLY: '1' }, false],
-])('with %j, that an agent can carry out a plan is said: %s', async (given, isSaid) => {
-  expect((await run({ ...env, ...given })).stderr.includes('CLOUDOPS_CONFIRM=human')).toBe(isSaid);
 });
 
 test('a sandbox that was left in the environment of an account is warned of', async () => {

@@ -52,13 +52,6 @@ test.each([
   expect(stderr).toMatch(problem);
 });
 
-test('a server warns at its start of a pattern in CLOUDOPS_TOOLS that names no operation', async () => {
-  const tools = 'disks:Describe*,disks:*,disks:Resize*,*:Delet?Volume,list_parts';
-  const { stderr } = await runServer([], { env: env({ CLOUDOPS_TOOLS: tools }) });
-  const warned = stderr.split('\n').filter((line) => line.includes('no service has such an operation'));
-  expect(warned).toEqual([expect.stringContaining('disks:Resize*'), expect.stringContaining('*:Delet?Volume')]);
-});
-
 test('operations check loads the model of a service, and finds the operations that have settings', async () => {
   const file = join(folder, 'my.operations.json');
   const operations = { DeleteVolume: { consequences: ['The data is lost.'] }, Delete: { costsMoney: false } };
