@@ -1,38 +1,35 @@
 import { once, setMaxListeners } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { allowChanges } from '../calls/account.js';
+import type { Change } from '../changes/change.js';
 import { awaitOutcomes, watchStore } from '../changes/watch-store.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
-import type { Authenticate, Authentication, ProtectedResource } from '../http/auth.js';
+import type { Authenticate, Authentication } from '../http/auth.js';
 import { documentBytes } from '../http/find-issuer.js';
-import type { Address } from '../http/http-helpers.js';
 import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
 import { createIssuerKeys } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
-import { type HttpOptions, type NeededPart, serveHttp } from '../http/serve.js';
+import { type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
-import type { Runtime } from '../runtime.js';
-import type { Proxies } from '../transport/connections.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
 import { type Log, shownReason } from '../util/log.js';
-import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
+import { exact, own, say } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import {
   addressOptions,
   type Command,
   defaultAddress,
+  type Invocation,
   portOf,
-  type Terminal,
   UsageError,
   validConfig,
 } from './command.js';
 import { printLine } from './layout.js';
 import { localPageFor } from './local-page.js';
-import { runUntilSignal } from './run-until-signal.js';
+import { runUntilSignal, type Serving } from './run-until-signal.js';
 
 /** Time limit for running calls and unwritten outcomes (milliseconds). */
 const graceMs = 30_000;
@@ -51,46 +48,51 @@ export const httpCommand: Command = {
     const address = { host, port: portOf(port) };
     // A wrong setting is reported before the runtime starts.
     const access = await accessOf(host, config, terminal.now);
-    const localPage =
-      access.openIdentity === undefined ? localPageFor(config, terminal, { printsLink: true }) : undefined;
-    const serveHere = (runtime: Runtime, log: Log, stop: AbortSignal) =>
-      serve(config, terminal, address, access, runtime, log, stop);
-    return runUntilSignal(config, terminal, serveHere, localPage);
+    const localPage = access.openIdentity ? undefined : localPageFor(config, terminal, { printsLink: true });
+    return runUntilSignal(config, terminal, (serving) => serve(config, terminal, address, access, serving), localPage);
   },
 };
 
 async function serve(
   config: Config,
-  { now, stderr }: Terminal,
-  address: Address,
+  { now, stderr }: Invocation['terminal'],
+  address: { readonly host: string; readonly port: number },
   access: Access,
-  runtime: Runtime,
-  log: Log,
-  stop: AbortSignal,
+  { runtime, log, stop, allowsChanges }: Serving,
 ): Promise<number> {
   const { server, store } = runtime;
+  const { values } = config;
   // Only this machine can reach a server without authentication, so it has no replicas.
-  const mayHaveReplicas = access.openIdentity !== undefined;
-  if (mayHaveReplicas && config.values.STATE_KEY === undefined) log('warn', 'state key', { message: noStateKey });
+  if (access.openIdentity !== undefined && values.STATE_KEY === undefined)
+    log('warn', 'state key', {
+      message: say`CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the sessions of this process, and its plans with secrets or private values.`,
+    });
   // Many running calls may listen to `stop`, and Node warns at the eleventh listener.
   setMaxListeners(0, stop);
   // A change goes on without its client, so that its outcome is recorded.
   runtime.inFlight.detach();
 
   // Only changes are recorded in the journal, so a server that allows none is ready without it.
-  const journalWatch = allowChanges(
-    server.accounts,
-    server.operations,
-    server.services?.services.map(({ api }) => api),
-  )
-    ? watchStore(store, log)
-    : undefined;
+  const journalWatch = allowsChanges ? watchStore(store, log) : undefined;
   const identity = access.openIdentity?.(log);
-  const decisions = await decisionsOf(config, runtime, identity, log);
+  // Without authentication, nobody can sign in.
+  const page = identity && values.HTTP_PUBLIC_URL ? { identity, publicUrl: values.HTTP_PUBLIC_URL } : undefined;
+  const decisions = page && {
+    publicUrl: page.publicUrl,
+    isSandbox: values.SANDBOX,
+    language: values.LANGUAGE,
+    signIn: await page.identity.signIn(page.publicUrl),
+    store,
+    // An accepted change is made in the name and with the scopes of its caller. A change without a caller is from a server that shares the
+    // database and authenticates no callers, such as one on stdio. No scopes limit this change.
+    callerOf: async ({ caller, scopes = [] }: Pick<Change, 'caller' | 'scopes'>) =>
+      caller === undefined ? undefined : page.identity.callerNamed(caller, scopes),
+    log,
+  };
   // If `serveHttp` fails, the process ends, so nothing has to be closed here.
   const httpServer = await serveHttp({
     listen: address,
-    metricsAt: config.values.HTTP_METRICS_PORT,
+    metricsAt: values.HTTP_METRICS_PORT,
     hosts: access.hosts,
     resource: access.resource,
     authenticate: identity?.authenticate,
@@ -98,9 +100,9 @@ async function serve(
     stateKeys: runtime.stateKeys,
     decisions,
     checkJournal: journalWatch?.checkNow,
-    rate: config.values.HTTP_RATE,
+    rate: values.HTTP_RATE,
     limits: defaultHttpLimits,
-    timeoutMs: config.values.TIMEOUT_MS,
+    timeoutMs: values.TIMEOUT_MS,
     missingPart: () => (journalWatch?.isReady() === false ? 'the journal' : identity?.missingPart()),
     state: {
       journalReachable: journalWatch?.lastCheckSucceeded,
@@ -137,89 +139,50 @@ async function serve(
   return 0;
 }
 
-const noStateKey = words(
-  'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the sessions of this process, and its plans with secrets or private values.',
-);
-
-/** Undefined without a public URL, or without authentication, which signing in needs. */
-async function decisionsOf(
-  { values: { HTTP_PUBLIC_URL: publicUrl, SANDBOX: isSandbox, LANGUAGE: language } }: Config,
-  { store }: Runtime,
-  identity: Identity | undefined,
-  log: Log,
-): Promise<HttpOptions['decisions']> {
-  if (publicUrl === undefined || identity === undefined) return undefined;
-  const signIn = await identity.signIn(publicUrl);
-  return {
-    publicUrl,
-    isSandbox,
-    language,
-    signIn,
-    store,
-    // An accepted change is made in the name and with the scopes of its caller. A change without a caller is from a server that shares the
-    // database and authenticates no callers, such as one on stdio. No scopes limit this change.
-    callerOf: async ({ caller, scopes = [] }) =>
-      caller === undefined ? undefined : identity.callerNamed(caller, scopes),
-    log,
-  };
-}
-
-interface Access {
-  /** Requests for other hosts are refused. */
-  readonly hosts: readonly string[];
-  readonly resource: ProtectedResource | undefined;
-  /** Undefined if callers are not authenticated. */
-  readonly openIdentity: ((log: Log) => Identity) | undefined;
-}
+type Access = Awaited<ReturnType<typeof accessOf>>;
 
 /** Checks the settings for access, and reads the tokens file. @throws UsageError */
-export async function accessOf(listenHost: string, config: Config, now: () => Date): Promise<Access> {
-  const { values, proxies } = config;
-  const { HTTP_TOKENS_FILE: tokensFile, HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience } = values;
-  const reach = reachOf(listenHost, config);
-  const { hosts } = reach;
+export async function accessOf(listenHost: string, config: Config, now: () => Date) {
+  const { HTTP_TOKENS_FILE: tokensFile, HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience, ...values } = config.values;
+  const { hosts, exposedHosts } = reachOf(listenHost, config);
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
-  const problems = accessProblems(config, reach, tokens?.problems ?? []);
-  if (problems.length > 0) throw new UsageError(...problems);
-
-  // `Config` is valid, so an issuer has an audience and excludes a tokens file.
-  if (issuer !== undefined && audience !== undefined) {
-    const scopePrefix = values.HTTP_SCOPE_PREFIX ?? usualPrefix(audience);
-    const resource = { url: resourceUrl(audience, values.HTTP_PUBLIC_URL), issuer, scopePrefix };
-    const claims = { scopeClaim: values.HTTP_SCOPE_CLAIM, scopePrefix, personClaim: values.HTTP_PERSON_CLAIM };
-    const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, values, proxies);
-    return { hosts, resource, openIdentity };
-  }
-  // Without a tokens file, only this machine can reach the server, because `accessProblems` refuses a wider reach.
-  const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
-  return { hosts, resource: undefined, openIdentity };
-}
-
-function accessProblems(
-  { values }: Config,
-  { hosts, exposedHosts }: Reach,
-  tokensProblems: readonly SafeText[],
-): readonly SafeText[] {
-  const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience } = values;
-  const authenticatesCallers = values.HTTP_TOKENS_FILE !== undefined || issuer !== undefined;
-  const hasDecisionPage = values.HTTP_PUBLIC_URL !== undefined;
-  const lacksClientId = hasDecisionPage && issuer !== undefined && values.HTTP_CLIENT_ID === undefined;
-  return sentences(
-    exposedHosts.length > 0 &&
-      !authenticatesCallers &&
+  const isOpen = tokens === undefined && issuer === undefined;
+  const { HTTP_PUBLIC_URL: publicUrl, HTTP_CLIENT_ID: clientId } = values;
+  const hasPage = publicUrl !== undefined;
+  const audienceHost = hostOf(audience);
+  const problems = sentences(
+    isOpen &&
+      exposedHosts.length > 0 &&
       say`${own(exposedHosts.join(', '))} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
-    hasDecisionPage &&
-      !authenticatesCallers &&
+    isOpen &&
+      hasPage &&
       say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
-    ...tokensProblems,
+    ...(tokens?.problems ?? []),
     audience !== undefined &&
-      hostOf(audience) === undefined &&
-      !hasDecisionPage &&
+      audienceHost === undefined &&
+      !hasPage &&
       say`CLOUDOPS_HTTP_AUDIENCE is no URL, so clients would not learn the address of this server: set CLOUDOPS_HTTP_PUBLIC_URL.`,
-    lacksClientId &&
+    hasPage &&
+      issuer !== undefined &&
+      clientId === undefined &&
       say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
     hosts.length === 0 && say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`,
   );
+  if (problems.length > 0) throw new UsageError(...problems);
+
+  // `Config` is valid, so an issuer has an audience and excludes a tokens file.
+  if (issuer === undefined || audience === undefined) {
+    // Without a tokens file, only this machine can reach the server.
+    const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
+    return { hosts, resource: undefined, openIdentity };
+  }
+  // Entra ID names an API `api://…`, and its scopes after it.
+  const usualPrefix = audience.startsWith('api://') ? audience.replace(/\/?$/, '/') : '';
+  const scopePrefix = values.HTTP_SCOPE_PREFIX ?? usualPrefix;
+  const resource = { url: audienceHost === undefined ? `${publicUrl}/mcp` : audience, issuer, scopePrefix };
+  const claims = { scopeClaim: values.HTTP_SCOPE_CLAIM, scopePrefix, personClaim: values.HTTP_PERSON_CLAIM };
+  const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, config);
+  return { hosts, resource, openIdentity };
 }
 
 interface Identity {
@@ -246,11 +209,8 @@ function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0])
 }
 
 /** Fetches the issuer's keys at once, so that a wrong address is logged now. */
-function openIssuer(
-  options: Omit<IssuerOptions, 'keys'>,
-  { HTTP_CLIENT_ID: clientId, HTTP_CLIENT_SECRET: clientSecret }: Config['values'],
-  proxies: Proxies,
-): Identity {
+function openIssuer(options: Omit<IssuerOptions, 'keys'>, { values, proxies }: Config): Identity {
+  const { HTTP_CLIENT_ID: clientId, HTTP_CLIENT_SECRET: clientSecret } = values;
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
   const sleep = (milliseconds: number) => delay(milliseconds);
   const keys = createIssuerKeys({ ...options, httpClient, sleep });
@@ -271,8 +231,6 @@ function openIssuer(
   };
 }
 
-type Reach = ReturnType<typeof reachOf>;
-
 /** The accepted host names, and the hosts by which other machines may reach the server. */
 function reachOf(listenHost: string, { values }: Config) {
   // The audience is usually the URL of this server.
@@ -288,12 +246,6 @@ function reachOf(listenHost: string, { values }: Config) {
   const exposedHosts = namedHosts.every(isLoopback) ? [] : namedHosts;
   return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedHosts };
 }
-
-/** Entra ID names an API `api://…`, and its scopes after it. */
-const usualPrefix = (audience = ''): string => (audience.startsWith('api://') ? audience.replace(/\/?$/, '/') : '');
-
-const resourceUrl = (audience: string, publicUrl: string | undefined): string =>
-  hostOf(audience) === undefined && publicUrl !== undefined ? `${publicUrl}/mcp` : audience;
 
 /** Undefined for other text, because an audience need not be a URL. */
 function hostOf(text: string | undefined): string | undefined {

@@ -1,4 +1,4 @@
-import { accountsForServices, nothingConfigured } from '../calls/account.js';
+import { accountsForServices, allowChanges, nothingConfigured } from '../calls/account.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { crashFacts, type Log } from '../util/log.js';
@@ -13,11 +13,20 @@ const graceMs = 10_000;
 /** When the index of the search is built, if it is not cached (milliseconds after the start). */
 const indexAfterMs = 2_000;
 
+/** What a command needs to serve. */
+export interface Serving {
+  readonly runtime: Runtime;
+  readonly log: Log;
+  /** Aborts at a signal. */
+  readonly stop: AbortSignal;
+  readonly allowsChanges: boolean;
+}
+
 /** Starts the runtime, serves until a signal, and shuts down. Resolves with the exit code of `serve`. */
 export async function runUntilSignal(
   config: Config,
   terminal: Terminal,
-  serve: (runtime: Runtime, log: Log, stop: AbortSignal) => Promise<number>,
+  serve: (serving: Serving) => Promise<number>,
   localPage: LocalPage | undefined,
 ): Promise<number> {
   const { version, now, abortOnSignal } = terminal;
@@ -47,7 +56,7 @@ export async function runUntilSignal(
     void runtime.inFlight.finish(graceMs).finally(() => process.exit(1));
   });
   try {
-    const code = await serve(runtime, log, stop);
+    const code = await serve({ runtime, log, stop, allowsChanges: allowChanges(accounts, operations, apis) });
     await localPage?.close();
     return code;
   } finally {

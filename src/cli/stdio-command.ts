@@ -1,15 +1,13 @@
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { allowChanges } from '../calls/account.js';
 import { reportStore } from '../changes/watch-store.js';
 import { createEscapedOutput, createMessageLines } from '../mcp/messages.js';
-import type { Runtime } from '../runtime.js';
 import { createServer } from '../server.js';
-import { errorName, type Log } from '../util/log.js';
+import { errorName } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { type Command, type Terminal, validConfig } from './command.js';
 import { printLine } from './layout.js';
 import { localPageFor } from './local-page.js';
-import { runUntilSignal } from './run-until-signal.js';
+import { runUntilSignal, type Serving } from './run-until-signal.js';
 
 /** `cloudops-mcp` without a command serves the client that started it, until the client closes stdin. stdout carries only the protocol. */
 export const stdioCommand: Command = {
@@ -25,29 +23,17 @@ export const stdioCommand: Command = {
         terminal.stderr,
         'Waiting for an MCP client on stdin. Ctrl-C ends it. To use it yourself: cloudops-mcp --help',
       );
-    const serve = async (runtime: Runtime, log: Log, stop: AbortSignal) => {
-      const { server, store } = runtime;
-      if (
-        allowChanges(
-          server.accounts,
-          server.operations,
-          server.services?.services.map(({ api }) => api),
-        )
-      )
-        void reportStore(store, log);
-      await serveClient(runtime, log, stop, terminal);
+    const serve = async (serving: Serving) => {
+      if (serving.allowsChanges) void reportStore(serving.runtime.store, serving.log);
+      await serveClient(serving, terminal);
       return 0;
     };
     return runUntilSignal(config, terminal, serve, localPageFor(config, terminal));
   },
 };
 
-async function serveClient(
-  { server, inFlight }: Runtime,
-  log: Log,
-  stop: AbortSignal,
-  { stdin, stdout }: Terminal,
-): Promise<void> {
+async function serveClient({ runtime, log, stop }: Serving, { stdin, stdout }: Terminal): Promise<void> {
+  const { server, inFlight } = runtime;
   const output = createEscapedOutput(stdout);
   const ended = new Promise<void>((resolve) => {
     const end = () => {
