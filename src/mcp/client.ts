@@ -30,7 +30,11 @@ export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext
     return session ?? describeClient(server.getClientCapabilities(), server.getClientVersion());
   const fields: Readonly<Record<string, unknown>> = { ...envelope };
   const capabilities = fields[CLIENT_CAPABILITIES_META_KEY];
-  return { ...describeClient(capabilities, fields[CLIENT_INFO_META_KEY]), tasks: declaresTasks(capabilities) };
+  const extensions = valueAt(capabilities, 'extensions');
+  return {
+    ...describeClient(capabilities, fields[CLIENT_INFO_META_KEY]),
+    tasks: isObject(extensions) && isObject(extensions[tasksExtension]),
+  };
 }
 
 /** Reads what a client declares. Malformed parts count as absent. */
@@ -45,11 +49,6 @@ export function describeClient(capabilities: unknown, information: unknown): Cli
     views: extensions?.[appsExtension]?.mimeTypes.includes(viewMimeType) ?? false,
   };
 }
-
-const declaresTasks = (capabilities: unknown): boolean => {
-  const extensions = valueAt(capabilities, 'extensions');
-  return isObject(extensions) && isObject(extensions[tasksExtension]);
-};
 
 const declarationSchemas = lazy(() => ({
   capabilities: z

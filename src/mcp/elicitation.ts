@@ -32,12 +32,6 @@ export function consentForm(
   return { type: 'object' as const, properties, required: ['decision'] };
 }
 
-/** The client may have a shorter limit. */
-const answerMs = 10 * 60 * 1000;
-
-/** Many clients reset their time limit with each notification. */
-const progressMs = 10_000;
-
 /**
  * Returns the ways to ask the client's user: in a form, or on a page, which must ask people to sign in, because the model may read its URL.
  * Since 2026-07-28, they return `later`. Over HTTP, an old client's answer could reach another replica.
@@ -89,29 +83,27 @@ export function broughtBy(
   };
 }
 
-type Answer =
-  | { readonly kind: 'answered'; readonly result: unknown }
-  | { readonly kind: Exclude<FormResponse['kind'], 'agreed' | 'wrongName' | 'declined' | 'cancelled'> };
-
 async function sendQuestion(
   { mcpReq: { send, signal } }: ServerContext,
   params: Readonly<Record<string, unknown>>,
   cancelSignal: AbortSignal,
   onWaiting: () => void,
-): Promise<Answer> {
-  const timer = setInterval(onWaiting, progressMs);
+) {
+  // Many clients reset their time limit with each notification.
+  const timer = setInterval(onWaiting, 10_000);
   const aborted = AbortSignal.any([signal, cancelSignal]);
   try {
     // The SDK's schema refuses a null in an optional field.
     const result = await send({ method: 'elicitation/create', params }, z.unknown(), {
-      timeout: answerMs,
+      // Ten minutes. The client may have a shorter limit.
+      timeout: 600_000,
       signal: aborted,
     });
-    return { kind: 'answered', result };
+    return { kind: 'answered', result } as const;
   } catch (error) {
-    if (aborted.aborted) return { kind: 'interrupted' };
+    if (aborted.aborted) return { kind: 'interrupted' } as const;
     const isTimeout = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
-    return { kind: isTimeout ? 'unanswered' : 'notAsked' };
+    return { kind: isTimeout ? 'unanswered' : 'notAsked' } as const;
   } finally {
     clearInterval(timer);
   }

@@ -30,7 +30,6 @@ export type ReadMessage =
       readonly isResponse: boolean;
     };
 
-const parseError = -32700;
 export const invalidRequest = -32600;
 const invalidParams = -32602;
 
@@ -47,7 +46,7 @@ export const errorAnswer = (id: ErrorAnswer['id'], code: number, message: string
 
 export const notJson: ReadMessage = {
   kind: 'invalid',
-  answer: errorAnswer(null, parseError, 'The message is not JSON.'),
+  answer: errorAnswer(null, -32700, 'The message is not JSON.'),
   isAnswered: true,
   isResponse: false,
 };
@@ -57,7 +56,12 @@ export function readMessage(value: unknown): ReadMessage {
   if (!isObject(value)) return unreadable({ method: '', id: null }, invalidRequest, 'A message must be a JSON object.');
   if (isDeeperThan(maximumDepth, value))
     return unreadable(value, invalidRequest, `A message must not be nested deeper than ${maximumDepth} levels.`);
-  return isResponse(value) ? readResponse(value) : readRequest(value);
+  if (!isResponse(value)) return readRequest(value);
+  const { jsonrpc, id, result = null, error = null } = value;
+  const message = withoutNulls({ jsonrpc: jsonrpc ?? '2.0', id, result, error });
+  return isJSONRPCResponse(message)
+    ? { kind: 'read', message }
+    : unreadable(value, invalidRequest, 'The response cannot be read.');
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -69,14 +73,6 @@ const isResponse = ({ method, result, error }: Fields): boolean =>
 const isNotification = ({ id = null, method }: Fields): boolean =>
   id === null && typeof method === 'string' && method.startsWith('notifications/');
 
-function readResponse(response: Fields): ReadMessage {
-  const { jsonrpc, id, result = null, error = null } = response;
-  const message = withoutNulls({ jsonrpc: jsonrpc ?? '2.0', id, result, error });
-  return isJSONRPCResponse(message)
-    ? { kind: 'read', message }
-    : unreadable(response, invalidRequest, 'The response cannot be read.');
-}
-
 /** Reads a request or a notification. */
 function readRequest(request: Fields): ReadMessage {
   const { jsonrpc, id, method, params } = request;
@@ -84,9 +80,9 @@ function readRequest(request: Fields): ReadMessage {
   const given = params ?? (method === 'initialize' ? {} : undefined);
   if (given !== undefined && !isObject(given)) return unreadable(request, invalidRequest, 'params must be an object.');
   const args = readArguments(given?.arguments);
-  if (args.kind === 'invalid') return unreadable(request, invalidParams, args.problem);
+  if (typeof args === 'string') return unreadable(request, invalidParams, args);
 
-  const present = withoutNulls({ ...given, arguments: args.value });
+  const present = withoutNulls({ ...given, arguments: args });
   const message = {
     jsonrpc: jsonrpc ?? '2.0',
     ...(isRequest && { id }),
@@ -123,21 +119,15 @@ function unreadable(message: Fields, code: number, problem: string): ReadMessage
   };
 }
 
-type Arguments =
-  | { readonly kind: 'read'; readonly value: Fields | null }
-  | { readonly kind: 'invalid'; readonly problem: string };
-
-/** Some clients write arguments as JSON text, which has its own limits. */
-function readArguments(given: unknown): Arguments {
-  if (given === undefined || given === null) return { kind: 'read', value: null };
+/** Some clients write arguments as JSON text, which has its own limits. Returns a text if they cannot be read. */
+function readArguments(given: unknown): Fields | null | string {
+  if (given === undefined || given === null) return null;
   if (typeof given === 'string' && countValues(given, maximumValues) > maximumValues)
-    return { kind: 'invalid', problem: `arguments must not have more than ${maximumValues} values.` };
+    return `arguments must not have more than ${maximumValues} values.`;
   const args = typeof given === 'string' ? parseJson(given) : given;
-  if (!isObject(args)) return { kind: 'invalid', problem: 'arguments must be an object.' };
-  if (isDeeperThan(maximumDepth, args))
-    return { kind: 'invalid', problem: `arguments must not be nested deeper than ${maximumDepth} levels.` };
-  if (holdsProto(args)) return { kind: 'invalid', problem: '__proto__: is not an argument.' };
-  return { kind: 'read', value: args };
+  if (!isObject(args)) return 'arguments must be an object.';
+  if (isDeeperThan(maximumDepth, args)) return `arguments must not be nested deeper than ${maximumDepth} levels.`;
+  return holdsProto(args) ? '__proto__: is not an argument.' : args;
 }
 
 /** Completes what the client declares of itself: before protocol 2026-07-28 in `initialize`, since then in each request. */
@@ -204,13 +194,14 @@ const edgeLength = 1000;
 
 const newline = 10;
 
-interface LineProblems {
+/** Creates a stream that gives one line for each readable message. A line longer than `longestLine` takes no more memory than that. */
+export function createMessageLines({
+  answer,
+  onTooLong,
+}: {
   readonly answer: (answer: ErrorAnswer) => void;
   readonly onTooLong: () => void;
-}
-
-/** Creates a stream that gives one line for each readable message. A line longer than `longestLine` takes no more memory than that. */
-export function createMessageLines({ answer, onTooLong }: LineProblems): Transform {
+}): Transform {
   let parts: Buffer[] = [];
   let length = 0;
 
@@ -231,25 +222,24 @@ export function createMessageLines({ answer, onTooLong }: LineProblems): Transfo
     return [readEdges(line.map((edge) => edge.toString('utf8')))];
   };
 
+  const passOn = (lines: Transform, read: ReadMessage): void => {
+    if (read.kind === 'read') lines.push(`${JSON.stringify(read.message)}\n`);
+    else if (read.isResponse) lines.push(`${JSON.stringify(read.answer)}\n`);
+    else if (read.isAnswered) answer(read.answer);
+  };
+
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       let from = 0;
       for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
         take(chunk.subarray(from, at));
-        const read = endLine();
-        for (const message of read.flatMap(messagesIn)) this.push(`${JSON.stringify(message)}\n`);
-        for (const each of read) if (each.kind === 'invalid' && each.isAnswered) answer(each.answer);
+        for (const read of endLine()) passOn(this, read);
         from = at + 1;
       }
       if (from < chunk.length) take(chunk.subarray(from));
       done();
     },
   });
-}
-
-function messagesIn(read: ReadMessage): readonly object[] {
-  if (read.kind === 'read') return [read.message];
-  return read.isResponse ? [read.answer] : [];
 }
 
 function readLine(text: string): readonly ReadMessage[] {

@@ -63,13 +63,10 @@ export const argumentReference = (operation: Operation): string =>
     }),
   );
 
-interface Argument {
-  readonly path: string;
-  readonly field: JsonSchema;
-  readonly isRequired: boolean;
-}
-
-function argumentsOf({ properties, required }: JsonSchema, prefix = ''): Argument[] {
+function argumentsOf(
+  { properties, required }: JsonSchema,
+  prefix = '',
+): { readonly path: string; readonly field: JsonSchema; readonly isRequired: boolean }[] {
   if (!isObject(properties)) return [];
   const requiredNames: readonly unknown[] = Array.isArray(required) ? required : [];
   return Object.entries(properties).flatMap(([name, field]) => {
@@ -83,26 +80,24 @@ function argumentsOf({ properties, required }: JsonSchema, prefix = ''): Argumen
 
 const itemsOf = ({ items }: JsonSchema): JsonSchema | undefined => (isObject(items) ? items : undefined);
 
-const typeNames = new Map<unknown, string>([
-  ['string', 'text'],
-  ['integer', 'whole number'],
-  ['boolean', 'true or false'],
-]);
-const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'whole number',
+  boolean: 'true or false',
+};
+const typeName = ({ type }: JsonSchema) => typeNames[String(type)] ?? String(type);
 
 /** Returns the rules of a schema: `1 to 40 characters`. */
 function rulesOf(schema: JsonSchema): string[] {
   return sentences(
-    Array.isArray(schema.enum) && allowedValues(schema.enum),
+    Array.isArray(schema.enum) &&
+      `${schema.enum.length === 1 ? 'only' : 'one of'} ${schema.enum.map((value) => `\`${value}\``).join(', ')}`,
     ...range(schema.minimum, schema.maximum),
     ...range(schema.minLength, schema.maxLength, 'character', 'characters'),
     ...range(schema.minItems, schema.maxItems, 'entry', 'entries'),
     schema.pattern !== undefined && `pattern \`${schema.pattern}\``,
   );
 }
-
-const allowedValues = (values: readonly unknown[]) =>
-  `${values.length === 1 ? 'only' : 'one of'} ${values.map((value) => `\`${value}\``).join(', ')}`;
 
 /** Returns the bounds as a rule: `2 to 5 entries`. */
 function range(low: unknown, high: unknown, singular = '', plural = ''): string[] {

@@ -50,7 +50,15 @@ export function serveResources(
   const documents: readonly Resource[] = [
     ...documentsOf(texts),
     ...skills.map(skillResource),
-    ...operations.map(referenceOf),
+    ...operations.map((operation) =>
+      documentOf(
+        `reference/${operation.name}`,
+        operation.name,
+        `${operation.title}: arguments, rules, defaults and what is not documented`,
+        // Loaded when a client reads a text, because few clients do.
+        async () => (await import('./reference.js')).operationReference(operation),
+      ),
+    ),
   ];
   const viewNames = [...new Set(operations.map(viewOf))].filter((name) => name !== undefined);
   const views = viewNames.map((view) => viewResource(view, texts.translator));
@@ -75,16 +83,6 @@ export function serveResources(
     };
   });
 }
-
-const referenceOf = (operation: Operation): Resource => {
-  const { name, title } = operation;
-  const description = `${title}: arguments, rules, defaults and what is not documented`;
-  return documentOf(`reference/${name}`, name, description, async () => {
-    // Loaded when a client reads a text, because few clients do.
-    const { operationReference } = await import('./reference.js');
-    return operationReference(operation);
-  });
-};
 
 function documentsOf({ principal, accounts, configuration, journal, sandbox }: CallerTexts): readonly Resource[] {
   const accountNames = accounts.all.map(({ name }) => name);

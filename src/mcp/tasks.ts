@@ -40,18 +40,11 @@ interface TaskContext {
 
 const paramsSchema = lazy(() => z.looseObject({ taskId: z.string() }));
 
-/** A task as it is now. */
-interface FoundTask {
-  readonly task: Task;
-  readonly result: () => CallToolResult | undefined;
-  readonly cancel: () => Promise<void> | void;
-}
-
 /** Serves the requests about tasks. */
 export function serveTasks(server: Server, { changes, reads, requestOf }: TaskContext): void {
   const params = paramsSchema();
 
-  const findTask = async (taskId: string, requestContext: ServerContext): Promise<FoundTask> => {
+  const findTask = async (taskId: string, requestContext: ServerContext) => {
     const { client, context, resultOf } = requestOf(requestContext);
     if (client.tasks !== true)
       throw new MissingRequiredClientCapabilityError({
@@ -125,17 +118,9 @@ function taskOf({ change, isGoing, outcome }: SeenChange): Task {
 }
 
 function statusOf({ state, isExpired }: Change): Task['status'] {
-  switch (state) {
-    case 'waiting':
-      return isExpired ? 'completed' : 'working';
-    case 'approved':
-    case 'begun':
-      return 'working';
-    case 'withdrawn':
-      return 'cancelled';
-    default:
-      return 'completed';
-  }
+  if (state === 'withdrawn') return 'cancelled';
+  const isOpen = state === 'approved' || state === 'begun' || (state === 'waiting' && !isExpired);
+  return isOpen ? 'working' : 'completed';
 }
 
 /** Says who has to decide, or what has happened. The address of the page is public, because people sign in there. */

@@ -69,13 +69,11 @@ export const toolListSchema = (schema: z.ZodObject): JsonSchema =>
       if (!isObject(value) || typeof value.type !== 'string') return value;
       const { pattern: _, minLength: __, maxLength: ___, enum: allowed, ...rest } = value;
       if (!Array.isArray(allowed)) return rest;
-      if (allowed.length <= mostEnumerated) return { ...rest, enum: allowed };
+      // Longer enumerations move into the description to save tokens.
+      if (allowed.length <= 12) return { ...rest, enum: allowed };
       return { ...rest, description: `${rest.description ?? ''} ${joinDigits(allowed.map(String))}.`.trim() };
     }),
   );
-
-/** Longer enumerations move into the description to save tokens. */
-const mostEnumerated = 12;
 
 /** `h2-large`, `h2-large16` and `h2-large24` become `h2-large, h2-large16/24`. */
 function joinDigits(values: readonly string[]): string {
@@ -138,23 +136,17 @@ type Adapt = (context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSch
 
 function convert(schema: z.ZodObject, io: 'input' | 'output', adapt: Adapt): JsonSchema {
   const override: Adapt = (context) => {
-    dropSafeIntegerBounds(context.jsonSchema);
-    writeConstantAsEnum(context.jsonSchema);
+    const { jsonSchema } = context;
+    // zod writes these bounds for every integer.
+    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    // Some hosts refuse constants.
+    if ('const' in jsonSchema) {
+      jsonSchema.enum = [jsonSchema.const];
+      delete jsonSchema.const;
+    }
     adapt(context);
   };
   const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, { io, override, reused: 'inline' });
   return jsonSchema;
-}
-
-/** zod writes these bounds for every integer. */
-function dropSafeIntegerBounds(jsonSchema: z.core.JSONSchema.BaseSchema): void {
-  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-}
-
-/** Some hosts refuse constants. */
-function writeConstantAsEnum(jsonSchema: z.core.JSONSchema.BaseSchema): void {
-  if (!('const' in jsonSchema)) return;
-  jsonSchema.enum = [jsonSchema.const];
-  delete jsonSchema.const;
 }

@@ -13,9 +13,10 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { CallTool } from '../call-stack.js';
+import { outcomeLabel } from '../calls/outcome-label.js';
 import { type Log, reasonOf } from '../util/log.js';
-import type { Attributes, Span, Tracer } from '../util/trace.js';
-import { withTracing } from './tracing.js';
+import { textAt } from '../util/objects.js';
+import type { Attributes, Span, TracedRequest, TraceOrigin, Tracer } from '../util/trace.js';
 
 const flushMs = 3_000;
 
@@ -75,23 +76,54 @@ export function startTelemetry(version: string, log: Log) {
   };
 }
 
-function failureOf(error: Error | undefined): string | undefined {
-  if (error === undefined) return undefined;
-  return 'code' in error && typeof error.code === 'number' ? `HTTP status ${error.code}` : reasonOf(error);
-}
-
 /** Logs when the collector starts to fail and when it recovers. */
 function withFailureLog(exporter: OTLPTraceExporter, log: Log): SpanExporter {
   let wasOk = true;
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
-        const isOk = result.error === undefined;
-        if (isOk !== wasOk) log(isOk ? 'info' : 'warn', 'telemetry', { ok: isOk, error: failureOf(result.error) });
+        const { error } = result;
+        const isOk = error === undefined;
+        const hasStatus = error !== undefined && 'code' in error && typeof error.code === 'number';
+        const reason = hasStatus ? `HTTP status ${error.code}` : reasonOf(error);
+        if (isOk !== wasOk) log(isOk ? 'info' : 'warn', 'telemetry', { ok: isOk, ...(!isOk && { error: reason }) });
         wasOk = isOk;
         done(result);
       }),
     forceFlush: () => exporter.forceFlush(),
     shutdown: () => exporter.shutdown(),
   };
+}
+
+/** Gives each call a span by OpenTelemetry's conventions for MCP: `isError` is an error of the tool. */
+const withTracing =
+  (callTool: CallTool, tracer: Tracer): CallTool =>
+  async (operation, args, context) => {
+    const { name } = operation;
+    const trace = context.tracedRequest && traceOrigin(context.tracedRequest);
+    const attributes = {
+      'mcp.method.name': 'tools/call',
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      ...trace?.attributes,
+    };
+    const span = tracer(`tools/call ${name}`, attributes, trace ?? {});
+    const outcome = await callTool(operation, args, { ...context, span });
+    span.end({ 'cloudops.outcome': outcomeLabel(outcome) }, outcome.kind === 'failed' ? 'tool_error' : undefined);
+    return outcome;
+  };
+
+/** The caller's span (W3C Trace Context) from `_meta`, or else from the HTTP headers. */
+export function traceOrigin({ mcpReq: { id, _meta }, http }: TracedRequest): TraceOrigin {
+  const headers = http?.req?.headers;
+  const traceparent = textAt(_meta, 'traceparent');
+  const parent =
+    traceparent === undefined
+      ? { traceparent: headers?.get('traceparent') ?? undefined, tracestate: headers?.get('tracestate') ?? undefined }
+      : { traceparent, tracestate: textAt(_meta, 'tracestate') };
+  const attributes = {
+    'jsonrpc.request.id': String(id).slice(0, 100),
+    'network.transport': http === undefined ? 'pipe' : 'tcp',
+  };
+  return { ...parent, ...(http !== undefined && { linkOnly: true }), attributes };
 }

@@ -40,29 +40,29 @@ export type LogEvent =
   | 'unresolved'
   | 'webhook';
 
-/** Facts may come from outside: quote them where they are shown. */
-interface LogFields {
-  readonly message?: SafeText;
-  readonly time?: never;
-  readonly [name: string]: unknown;
-}
+/**
+ * Never pass secrets or arguments, except targets of changes and, at `debug`, path and query.
+ * @param fields may come from outside: quote them where they are shown
+ */
+export type Log = (
+  level: LogLevel,
+  event: LogEvent,
+  fields?: { readonly message?: SafeText; readonly time?: never; readonly [name: string]: unknown },
+) => void;
 
-/** Never pass secrets or arguments, except targets of changes and, at `debug`, path and query. */
-export type Log = (level: LogLevel, event: LogEvent, fields?: LogFields) => void;
-
+/** Characters of a text in a line. */
 const maximumText = 16_384;
 
 /** Escapes invisible characters, so that they cannot mislead people at a terminal. */
 export function createLog(minimum: LogLevel, now: () => Date, write: (line: string) => void): Log {
   return (level, event, fields = {}) => {
     if (logLevels.indexOf(level) < logLevels.indexOf(minimum)) return;
-    const line = JSON.stringify({ time: now().toISOString(), level, event, ...fields }, cutLongText);
+    const line = JSON.stringify({ time: now().toISOString(), level, event, ...fields }, (_key, value: unknown) =>
+      typeof value === 'string' && value.length > maximumText ? `${value.slice(0, maximumText)}…` : value,
+    );
     write(`${escapeJson(line)}\n`);
   };
 }
-
-const cutLongText = (_key: string, value: unknown) =>
-  typeof value === 'string' && value.length > maximumText ? `${value.slice(0, maximumText)}…` : value;
 
 /** Messages of database errors may quote data, but such errors have codes, which come first. */
 export const reasonOf = (error: unknown): string =>
@@ -72,7 +72,7 @@ export const reasonOf = (error: unknown): string =>
 export const errorName = (error: unknown): string => (error instanceof Error ? error.name : 'not an error');
 
 /** Leaves out the message, which may contain secrets. */
-export function crashFacts(error: unknown): { readonly error: string; readonly stack: readonly string[] } {
+export function crashFacts(error: unknown) {
   const { stack = '' } = error instanceof Error ? error : {};
   return { error: errorName(error), stack: stack.split('\n').filter((line) => line.startsWith('    at ')) };
 }

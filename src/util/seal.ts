@@ -8,13 +8,6 @@ export type KeyRing = readonly [SealingKey, ...SealingKey[]];
 /** A function, because random keys load cryptography. */
 export type SealingKeys = () => KeyRing;
 
-interface Seal {
-  /** Returns base64url. */
-  seal(text: string): string;
-  /** Undefined if the text was altered or is too long, or for another key or use. */
-  open(sealed: string): string | undefined;
-}
-
 export interface SealUse {
   readonly purpose: string;
   /** Such as the caller's name, so that the text is useless to other callers. */
@@ -27,12 +20,13 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /** Creates a seal with AES-256-GCM. Without the key, a sealed text can be neither read nor forged. */
-export function createSeal(keys: SealingKeys, { purpose, associatedData, longest }: SealUse): Seal {
+export function createSeal(keys: SealingKeys, { purpose, associatedData, longest }: SealUse) {
   const derivedKeys = lazy(() => keys().map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
   const associated = Buffer.from(associatedData);
 
   return {
-    seal(text) {
+    /** Returns base64url. */
+    seal(text: string): string {
       // The default is only for the compiler.
       const [key = Buffer.alloc(0)] = derivedKeys();
       const iv = randomBytes(ivBytes);
@@ -41,7 +35,8 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
       return Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url');
     },
 
-    open(sealed) {
+    /** Undefined if the text was altered or is too long, or for another key or use. */
+    open(sealed: string): string | undefined {
       // Anybody may send a very long text.
       if (sealed.length > longest) return undefined;
 

@@ -6,7 +6,7 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createReadTasks } from '../../src/mcp/read-tasks.js';
-import { traceOrigin } from '../../src/observe/tracing.js';
+import { traceOrigin } from '../../src/observe/telemetry.js';
 import { createServer as createMcpServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { say } from '../../src/util/safe-text.js';

@@ -1,4 +1,4 @@
-import type { EndedOutcome, Failure, Success } from '../../calls/outcome.js';
+import type { EndedOutcome, Failure } from '../../calls/outcome.js';
 import { requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
 import { fieldsSentence } from '../../changes/fields-sentence.js';
@@ -51,26 +51,27 @@ export function viewMeta(outcome: EndedOutcome, showing: Showing = {}): Record<s
   const proposed = proposedChange(outcome, showing);
   if (proposed !== undefined) return { [changeKey]: proposed };
 
-  if (outcome.kind === 'failed' && isRefusedRead(outcome.failure)) {
+  const writer = writerFor(showing);
+  const { text, timed } = writer;
+  // The failure of an answered change always has `mayHaveHappened`.
+  if (
+    outcome.kind === 'failed' &&
+    outcome.failure.mayHaveHappened === undefined &&
+    outcome.failure.status !== undefined
+  )
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
-  }
 
   const { earlierDecision, isLate = false, isOfPlan } = showing;
-  const writer = writerFor(showing);
-  const described = changeOutcome(outcome, { namesDecision: earlierDecision === undefined }, writer);
+  const described = changeOutcome(outcome, earlierDecision === undefined, writer);
   if (described === undefined) return {};
   const shown = { ...described, ...(isOfPlan === true && { isOfPlan }) };
-  return {
-    [outcomeKey]:
-      earlierDecision === undefined ? shown : withEarlier(shown, writer.timed(earlierDecision), isLate, writer),
-  };
-}
+  if (earlierDecision === undefined) return { [outcomeKey]: shown };
 
-/** Does not say "you did not agree", because another person may have declined. */
-function withEarlier(outcome: ChangeOutcome, earlier: TimedText, isLate: boolean, { text }: Writer): ChangeOutcome {
-  const sentence = outcome.kind === 'declined' ? text(words('Nothing was sent.')) : outcome.sentence;
-  if (!isLate) return { ...outcome, sentence, earlier };
-  return { kind: 'late', sentence: earlier, details: [sentence], requestIds: {}, isOfPlan: true };
+  const earlier = timed(earlierDecision);
+  // Not "you did not agree", because another person may have declined.
+  const sentence = shown.kind === 'declined' ? text(words('Nothing was sent.')) : shown.sentence;
+  const late = { kind: 'late', sentence: earlier, details: [sentence], requestIds: {}, isOfPlan: true } as const;
+  return { [outcomeKey]: (isLate ? late : { ...shown, sentence, earlier }) satisfies ChangeOutcome };
 }
 
 type Writer = ReturnType<typeof writerFor>;
@@ -88,9 +89,6 @@ function writerFor({ translator: { translate } = english }: Showing) {
   };
 }
 
-/** The failure of an answered change always has `mayHaveHappened`. */
-const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
-
 /** Undefined for any other result than a plan. */
 function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
@@ -98,7 +96,7 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
 
   const { onDecisionPage = false } = showing;
   const { text, texts, timed } = writerFor(showing);
-  const { plan } = outcome.success;
+  const { plan, decideAt } = outcome.success;
   const { found: presentState, also: otherArguments, others: otherPlanTexts = [] } = plan;
   const { accept: acceptLabel, issuedAt, expiresAt, ticket, typedName } = outcome.view;
   // Long names are cut, and `inFull` returns them.
@@ -128,36 +126,51 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
     ...(typedName !== undefined && { typePrompt: text(typePrompt(typedName)) }),
     // On the page, only the caller could make a new plan.
     canPlanAgain: !onDecisionPage,
-    otherWays: onDecisionPage ? [] : texts(waysToDecide(outcome)),
+    // For hosts that do not forward clicks.
+    otherWays: onDecisionPage
+      ? []
+      : texts(
+          sentences(
+            outcome.view.inChat === true && say`Say yes or no to this plan in the chat.`,
+            decideAt !== undefined && say`Open the page for decisions: ${defined(decideAt)}`,
+            say`In a terminal, run cloudops-mcp call with the same tool and arguments.`,
+          ),
+        ),
     ...(ticket !== undefined && { ticket }),
   };
 }
 
-/** For hosts that do not forward clicks. */
-const waysToDecide = ({ success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
-  sentences(
-    view?.kind === 'plan' && view.inChat === true && say`Say yes or no to this plan in the chat.`,
-    decideAt !== undefined && say`Open the page for decisions: ${defined(decideAt)}`,
-    say`In a terminal, run cloudops-mcp call with the same tool and arguments.`,
-  );
-
-/** Undefined for a read, and for a call that only made, showed or withdrew a plan. */
-function changeOutcome(
-  result: EndedOutcome,
-  { namesDecision }: { readonly namesDecision: boolean },
-  writer: Writer,
-): ChangeOutcome | undefined {
-  const { texts, timed } = writer;
+/**
+ * Undefined for a read, and for a call that only made, showed or withdrew a plan.
+ * @param namesDecision false if an earlier decision is named beside the outcome
+ */
+function changeOutcome(result: EndedOutcome, namesDecision: boolean, writer: Writer): ChangeOutcome | undefined {
+  const { text, texts, timed } = writer;
   if (result.kind === 'failed') return failedOutcome(result.failure, writer);
   const { success, view } = result;
-  const kind = success.outcome;
-  if (isUnderWay(success)) return { kind: 'used', sentence: timed(success.summary), details: [], requestIds: {} };
+  const {
+    outcome: kind,
+    plan,
+    planExpires,
+    summary,
+    requestIds,
+    warnings,
+    notes = [],
+    consent,
+    sentAt,
+    where = [],
+  } = success;
+  // A plan that waits has a time at which it expires.
+  if (kind === 'waiting' && plan === undefined && planExpires === undefined)
+    return { kind: 'used', sentence: timed(summary), details: [], requestIds: {} };
   if (kind !== 'accepted' && kind !== 'partly') return undefined;
 
-  const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
   const { continues = false, isSandbox = false } = view?.kind === 'ended' ? view : {};
-  const next = nextForPerson(success, { continues });
-  const things = endedThings(success.answer, writer.text);
+  // The next step after an accepted change is for agents.
+  const next =
+    (kind === 'partly' ? success.next?.text : undefined) ??
+    (continues ? words('It continues in the cloud. Follow it in the console.') : undefined);
+  const things = endedThings(success.answer, text);
   return {
     kind,
     sentence: timed(summary),
@@ -173,19 +186,6 @@ function changeOutcome(
   };
 }
 
-/** A plan that waits has a time at which it expires. */
-const isUnderWay = ({ outcome, plan, planExpires }: Success) =>
-  outcome === 'waiting' && plan === undefined && planExpires === undefined;
-
-function nextForPerson(
-  { outcome, next }: Success,
-  { continues }: { readonly continues: boolean },
-): SafeText | undefined {
-  // Otherwise, the next step is for agents.
-  if (outcome === 'partly' && next !== undefined) return next.text;
-  return continues ? words('It continues in the cloud. Follow it in the console.') : undefined;
-}
-
 /** The person who sees the view gave it by click or form. */
 const consentText = (consent: SafeText) =>
   consent.text === decisionWays.clicked || consent.text === decisionWays.asked
@@ -197,7 +197,8 @@ function failedOutcome(failure: Failure, { text, timed }: Writer): ChangeOutcome
   const kind = outcomeKindOf(failure);
   if (kind === undefined) return undefined;
 
-  if (kind === 'declined') return { kind, sentence: text(notAgreed), details: [], requestIds };
+  if (kind === 'declined')
+    return { kind, sentence: text(words('Nothing was sent: you did not agree to it.')), details: [], requestIds };
 
   // `own` quotes unusual codes, because they come from outside.
   const codeOfCloud = serviceSays?.code ?? (status === undefined ? undefined : code);
@@ -217,7 +218,6 @@ function failedOutcome(failure: Failure, { text, timed }: Writer): ChangeOutcome
   };
 }
 
-const notAgreed = words('Nothing was sent: you did not agree to it.');
 const afterUnknown = words(
   'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.',
 );
