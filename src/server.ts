@@ -196,7 +196,7 @@ function serveTools(
     }
     if (changeToolNames.includes(name)) return callToolOfChanges(changes, name, args, request);
     if (name === clickTool.name && hasClickTool(client)) {
-      const answer = await decideInView(args, { ...dependencies, operations: offer.operations }, context);
+      const answer = await decideInView(args, changes, context);
       return toolResult(answer.outcome, { ...answer, translator });
     }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);

@@ -116,7 +116,7 @@ export const noteOf = ({ caller, client }: Change): SafeText => {
 /** `ticket` is the ID of the change, and `look` only asks for its state. */
 const clickSchema = z.object({
   name: z.literal(decideTool),
-  arguments: toolArguments().decide_change.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
+  arguments: toolArguments().decide_change,
 });
 
 type PageClick = z.output<typeof clickSchema>['arguments'];

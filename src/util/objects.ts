@@ -72,16 +72,10 @@ export function withTexts(value: unknown, replacements: ReadonlyMap<string, stri
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withTexts(inner, replacements)]));
 }
 
-const holdsNull = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  Object.values(value).some((inner) => inner === null || holdsNull(inner));
-
 /** Clients send null for absent fields. Elements of lists stay. */
 export function withoutNulls(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
 export function withoutNulls(value: unknown): unknown;
 export function withoutNulls(value: unknown): unknown {
-  if (!holdsNull(value)) return value;
   if (!isObject(value)) return Array.isArray(value) ? value.map(withoutNulls) : value;
   const present = Object.entries(value).filter(([, field]) => field !== null);
   return Object.fromEntries(present.map(([name, field]) => [name, withoutNulls(field)]));

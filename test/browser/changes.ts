@@ -38,7 +38,6 @@ export const plannedChange: ProposedChange = {
   accept: 'Create server wiki',
   decline: 'Do nothing',
   ticket,
-  canPlanAgain: true,
   otherWays: ['Say yes or no to this plan in the chat.', 'In a terminal, run cloudops-mcp call restore_instance.'],
 };
 

@@ -123,7 +123,7 @@ describe.each(looks)('%s, %i px wide', (theme, width) => {
   test('a plan that has expired', async () => {
     const shown = await show('change', theme, width, { answer: () => ({ content: [] }) });
     await shown.sendCall({}, planOf(restoreInstance.name, { expiresAt: '2026-11-20T11:59:00.000Z' }));
-    await shown.view.getByRole('button', { name: 'Plan again' }).waitFor();
+    await shown.view.getByRole('heading', { name: 'This plan has expired' }).waitFor();
     await picture(shown, `plan-expired-${theme}-${width}`);
   });
 

@@ -4,7 +4,7 @@ import { humanDuration } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, refreshTimes, setText, shownText } from '../shared/elements.js';
 import { t } from '../shared/texts.js';
-import { changeOf, expiredPlan, type Stage } from './decision.js';
+import { changeOf, type Stage } from './decision.js';
 import { outcomePanel, panel } from './outcome.js';
 import { planBody, planHead, riskList, sandboxBanner, tableSection, whereLine } from './plan.js';
 
@@ -25,7 +25,7 @@ export interface HostFacts {
 }
 
 interface ChangePageEvents {
-  /** Called for a click on the primary button, which accepts, asks again or plans again. */
+  /** Called for a click on the primary button, which accepts or asks again. */
   onPrimary(): Promise<void>;
   onDecline(): Promise<void>;
 }
@@ -197,16 +197,13 @@ function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | unde
     case 'open':
       return decisionButtons(stage.change);
     case 'sending': {
-      const buttons = stage.earlierAcceptLost ? singleButton('Ask again') : decisionButtons(stage.change);
+      const buttons = stage.earlierAcceptLost ? askAgain : decisionButtons(stage.change);
       return { ...buttons, areBusy: true };
     }
     case 'lost':
-      return singleButton('Ask again');
-    case 'planning':
-      return { ...singleButton('Plan again'), areBusy: true };
+      return askAgain;
     default:
-      // Only `expired`, and `ended` with the outcome `expired`, have this button.
-      return expiredPlan(stage) === undefined ? undefined : singleButton('Plan again');
+      return undefined;
   }
 }
 
@@ -217,12 +214,8 @@ const decisionButtons = ({ accept, decline, risks }: ProposedChange): ShownButto
   hasNoWayBack: risks.includes('no way back'),
 });
 
-/** A button that needs no warning (`hasNoWayBack`): "Ask again" only repeats an agreement, and "Plan again" only makes a plan. */
-const singleButton = (primaryLabel: 'Ask again' | 'Plan again'): ShownButtons => ({
-  primaryLabel,
-  areBusy: false,
-  hasNoWayBack: false,
-});
+/** Needs no warning (`hasNoWayBack`), because it only repeats an agreement. */
+const askAgain: ShownButtons = { primaryLabel: 'Ask again', areBusy: false, hasNoWayBack: false };
 
 const collapsedPlan = (change: ProposedChange, formatTime: FormatTime) =>
   element(
@@ -252,8 +245,6 @@ function panelAt(stage: Stage, formatTime: FormatTime): Node | undefined {
     case 'ended':
       return outcomePanel(stage.outcome, formatTime);
     case 'expired':
-      return expiredPanel(stage.note);
-    case 'planning':
       return expiredPanel();
     case 'lost':
       return lostPanel();
@@ -262,12 +253,10 @@ function panelAt(stage: Stage, formatTime: FormatTime): Node | undefined {
   }
 }
 
-/** The panel of an expired plan. @param note the reason why "Plan again" made no new plan */
-function expiredPanel(note?: string): HTMLElement {
+function expiredPanel(): HTMLElement {
   const advice =
-    'It can no longer be decided on. If nobody decided before, nothing was sent: plan again if you still want it.';
-  const notes = note === undefined ? [] : [paragraph(note, 'problem')];
-  return panel('expired', 'nothing', 'This plan has expired', paragraph(advice), ...notes);
+    'It can no longer be decided on. If nobody decided before, nothing was sent: ask for it again if you still want it.';
+  return panel('expired', 'nothing', 'This plan has expired', paragraph(advice));
 }
 
 function lostPanel(): HTMLElement {
@@ -284,8 +273,6 @@ function progressLines(stage: Stage, host: HostFacts): readonly Node[] {
       return [paragraph(stage.text)];
     case 'sending':
       return [paragraph(stage.decision === 'accept' ? 'Sending …' : 'Closing …')];
-    case 'planning':
-      return [paragraph('Planning again …')];
     case 'open':
       return openPlanLines(stage.change, stage.note, host);
     default:

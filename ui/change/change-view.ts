@@ -12,11 +12,8 @@ import {
   begin,
   changeOf,
   expire,
-  expiredPlan,
   mayBeDecided,
   notPassedOn,
-  plannedAgain,
-  planningStage,
   planSeen,
   type Stage,
   sendingStage,
@@ -32,7 +29,7 @@ const lateMs = 75_000;
 /** Time limit for the host's answer to a decision (milliseconds). */
 const answerMs = 15 * 60_000;
 
-/** Time limit for calls that only ask for the plan's state or for a new plan (milliseconds). */
+/** Time limit for calls that only ask for the plan's state (milliseconds). */
 const shortAnswerMs = 75_000;
 
 /** The pauses between two questions for the state of a plan (milliseconds). */
@@ -47,7 +44,7 @@ export const startChangeView = (): Promise<void> => new ChangeView().start();
 
 class ChangeView {
   readonly #page = createChangePage({
-    onPrimary: () => (expiredPlan(this.#stage) === undefined ? this.#decide('accept') : this.#makeNewPlan()),
+    onPrimary: () => this.#decide('accept'),
     onDecline: () => this.#decide('decline'),
   });
   #stage: Stage = { kind: 'waiting' };
@@ -120,14 +117,14 @@ class ChangeView {
     if (document.hidden || change === undefined || this.#stage.kind === 'sending') return true;
     // Without an answer, the plan stays open. A click on a plan that was decided before gets its outcome and changes nothing.
     const result = await this.#call(change, 'look', shortAnswerMs).catch(() => undefined);
-    // By now, the view may show a new plan.
+    // By now, the view may show the plan as it is since then.
     if (result !== undefined && changeOf(this.#stage) === change) this.#enter(stateReported(this.#stage, result));
     return result !== undefined;
   }
 
   /**
-   * Sends a click to cloudops-mcp, and shows its progress and its outcome. If the answer is late, the person can click again, or make a new
-   * plan, before this call ends.
+   * Sends a click to cloudops-mcp, and shows its progress and its outcome. If the answer is late, the person can click again before
+   * this call ends.
    */
   async #decide(decision: 'accept' | 'decline'): Promise<void> {
     const sending = sendingStage(this.#stage, decision);
@@ -142,7 +139,7 @@ class ChangeView {
     }, lateMs);
     try {
       const result = await this.#call(sending.change, decision, answerMs);
-      // By now, the view may show a new plan.
+      // By now, the view may show the plan as it is since then.
       if (changeOf(this.#stage) !== sending.change) return;
       // A later click may be making the change. So an answer to an earlier click counts only if it settles the plan.
       if (!isLastClick() && !settlesPlan(result)) return;
@@ -163,15 +160,6 @@ class ChangeView {
     const isIgnored = stage === this.#stage;
     if (stage.kind === 'ended' && !isIgnored) this.#host?.updateModelContext(textForModel(stage, result));
     this.#enter(stage);
-  }
-
-  async #makeNewPlan(): Promise<void> {
-    const planning = planningStage(this.#stage);
-    if (planning === undefined) return;
-    this.#enter(planning);
-    const result = await this.#call(planning.change, 'again', shortAnswerMs).catch(() => undefined);
-    this.#enter(plannedAgain(this.#stage, result, Date.now()));
-    void this.#follow();
   }
 
   async #call(change: ProposedChange, decision: ViewDecision['decision'], timeoutMs: number): Promise<ToolResult> {

@@ -9,10 +9,8 @@ export type Stage =
   /** The result has neither a plan nor an outcome, so the view shows its text. */
   | { readonly kind: 'plain'; readonly text: string }
   | { readonly kind: 'open'; readonly change: ProposedChange; readonly note?: string }
-  /** `note` is the reason why "Plan again" made no new plan. */
-  | { readonly kind: 'expired'; readonly change: ProposedChange; readonly note?: string }
+  | { readonly kind: 'expired'; readonly change: ProposedChange }
   | SendingStage
-  | PlanningStage
   | LostStage
   | EndedStage;
 
@@ -22,12 +20,6 @@ interface SendingStage {
   readonly decision: 'accept' | 'decline';
   /** True for a click on "Ask again": an earlier click to accept got no answer, so the change may have happened. */
   readonly earlierAcceptLost: boolean;
-}
-
-/** The expired plan in `change` is being replaced by a new plan. */
-interface PlanningStage {
-  readonly kind: 'planning';
-  readonly change: ProposedChange;
 }
 
 /** A click to accept was sent, and no answer came. The change may have happened. */
@@ -116,29 +108,6 @@ export function sendingStage(stage: Stage, decision: 'accept' | 'decline'): Send
   if (stage.kind === 'lost' && decision === 'accept')
     return { kind: 'sending', change: stage.change, decision, earlierAcceptLost: true };
   return undefined;
-}
-
-/** The expired plan that "Plan again" would replace. Undefined if the view does not offer "Plan again". */
-export function expiredPlan(stage: Stage): ProposedChange | undefined {
-  const isExpired = stage.kind === 'expired' || (stage.kind === 'ended' && stage.outcome.kind === 'expired');
-  const change = isExpired ? stage.change : undefined;
-  return change?.ticket !== undefined && change.canPlanAgain ? change : undefined;
-}
-
-/** The stage while "Plan again" makes a new plan. Undefined if the view does not offer "Plan again". */
-export function planningStage(stage: Stage): PlanningStage | undefined {
-  const change = expiredPlan(stage);
-  return change && { kind: 'planning', change };
-}
-
-/** The stage with the new plan, or with the reason why none was made. `result` is undefined if no answer came. */
-export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: number): Stage {
-  if (stage.kind !== 'planning') return stage;
-  if (result === undefined) return { kind: 'expired', change: stage.change, note: 'No answer came. Nothing was sent.' };
-  const change = readProposedChange(result.meta);
-  if (change !== undefined) return expire({ kind: 'open', change }, now);
-  const outcome = readOutcome(result.meta) ?? { sentence: 'There is no new plan.', details: [] };
-  return { kind: 'expired', change: stage.change, note: sentencesOf(outcome) };
 }
 
 const sentencesOf = ({ sentence, details }: Pick<ChangeOutcome, 'sentence' | 'details'>): string =>

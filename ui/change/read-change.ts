@@ -41,7 +41,6 @@ export function readProposedChange(meta: unknown): ProposedChange | undefined {
     expiresAt,
     accept,
     decline,
-    canPlanAgain: change.canPlanAgain === true,
     otherWays: textsOf(change.otherWays),
     ...(issuedAt !== undefined && { issuedAt }),
     ...(ticket !== undefined && { ticket }),

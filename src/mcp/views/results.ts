@@ -124,8 +124,6 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
     accept: text(acceptLabel),
     decline: text(declineLabel),
     ...(typedName !== undefined && { typePrompt: text(typePrompt(typedName)) }),
-    // On the page, only the caller could make a new plan.
-    canPlanAgain: !onDecisionPage,
     // For hosts that do not forward clicks.
     otherWays: onDecisionPage
       ? []

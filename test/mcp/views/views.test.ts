@@ -214,19 +214,6 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     expect(await requests()).toBe(1);
   });
 
-  test('has an expired plan made again, which sends nothing', async () => {
-    let time = clock().getTime();
-    const { plan, decide, requests } = await connect({ era, now: () => new Date(time) });
-    const { proposed } = await plan();
-    time += 11 * 60_000;
-    expect((await decide(proposed?.ticket, 'look')).outcome?.kind).toBe('expired');
-    const { result } = await decide(proposed?.ticket, 'again');
-    const again = readProposedChange(result._meta);
-    expect(again).toMatchObject({ sentence: proposed?.sentence, expiresAt: '2026-11-20T12:21:06.000Z' });
-    expect(await requests()).toBe(0);
-    expect((await decide(again?.ticket, 'accept')).outcome?.kind).toBe('accepted');
-  });
-
   test('has the outcome of a click on an expired plan that was decided in time', async () => {
     let time = clock().getTime();
     const { plan, decide } = await connect({ era, now: () => new Date(time) });

@@ -1,18 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  changeKey,
-  outcomeKey,
-  outcomeKinds,
-  type ProposedChange,
-} from '../../../src/mcp/views/contract/change-data.js';
+import { outcomeKey, outcomeKinds, type ProposedChange } from '../../../src/mcp/views/contract/change-data.js';
 import {
   answered,
   expire,
   mayBeDecided,
   notPassedOn,
-  plannedAgain,
-  planningStage,
   planSeen,
   type Stage,
   sendingStage,
@@ -39,12 +32,10 @@ const change: ProposedChange = {
   accept: 'Create it',
   decline: 'Do nothing',
   ticket: 'ticket',
-  canPlanAgain: true,
   otherWays: [],
 };
 /** The stage after a click, which is the same stage if the click is not possible. */
 const click = (stage: Stage, decision: 'accept' | 'decline'): Stage => sendingStage(stage, decision) ?? stage;
-const planAgain = (stage: Stage): Stage => planningStage(stage) ?? stage;
 const open: Stage = { kind: 'open', change };
 const after = Date.parse(change.expiresAt);
 
@@ -56,12 +47,6 @@ const result = (kind?: string, isOfPlan = false): ToolResult => ({
   isError: false,
 });
 
-/** The answer with a new plan. */
-const planned: ToolResult = {
-  ...result(),
-  meta: { [changeKey]: { ...change, ticket: 'new', expiresAt: '2026-11-20T13:00:00.000Z' } },
-};
-
 /** Everything that can come to a view after a click to accept. */
 const events = fc.array(
   fc.oneof(
@@ -69,8 +54,6 @@ const events = fc.array(
     fc.constant({ name: 'not passed on', to: notPassedOn }),
     fc.constant({ name: 'expired', to: (stage: Stage) => expire(stage, after) }),
     fc.constant({ name: 'click', to: (stage: Stage) => click(stage, 'accept') }),
-    fc.constant({ name: 'plan again', to: planAgain }),
-    fc.constant({ name: 'planned again', to: (stage: Stage) => plannedAgain(stage, planned, after) }),
     fc
       .record({ kind: fc.constantFrom(undefined, ...outcomeKinds), isOfPlan: fc.boolean() })
       .map(({ kind, isOfPlan }) => ({
@@ -258,27 +241,4 @@ describe('a plan that is settled while it is shown', () => {
 test('a click that did not count leaves the plan open, and says why', () => {
   const answer = result('uncounted');
   expect(answered(click(open, 'accept'), answer)).toEqual({ kind: 'open', change, note: 'Said.' });
-});
-
-describe('an expired plan', () => {
-  const planning = planAgain(expire(open, after));
-
-  test('is planned again', () => {
-    expect(planning.kind).toBe('planning');
-    expect(plannedAgain(planning, planned, after)).toMatchObject({ kind: 'open', change: { ticket: 'new' } });
-  });
-
-  test('says why it is not', () => {
-    expect(plannedAgain(planning, result('refused'), after)).toMatchObject({ kind: 'expired', note: 'Said.' });
-    expect(plannedAgain(planning, undefined, after)).toMatchObject({
-      kind: 'expired',
-      note: expect.stringMatching(/Nothing was sent/),
-    });
-  });
-
-  test('is only planned again where that is possible', () => {
-    const stage: Stage = { kind: 'expired', change: { ...change, canPlanAgain: false } };
-    expect(planAgain(stage)).toBe(stage);
-    expect(planAgain(open)).toBe(open);
-  });
 });

@@ -18,7 +18,6 @@ const change: ProposedChange = {
   accept: 'Create server wiki',
   decline: 'Do nothing',
   ticket: 'AAAAAAAAAAAAAAAAAAAAAA',
-  canPlanAgain: true,
   otherWays: ['Say yes in the chat.'],
 };
 

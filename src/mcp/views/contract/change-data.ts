@@ -47,20 +47,18 @@ export interface ProposedChange {
   readonly typePrompt?: string;
   /** Action token for a click. Absent if the view cannot decide this plan. */
   readonly ticket?: string;
-  /** True if the action token can also make a new plan. */
-  readonly canPlanAgain: boolean;
   /** For hosts that do not forward clicks. */
   readonly otherWays: readonly string[];
 }
 
-/** The arguments of `decide_change`. `look` and `again` do not send the change. */
+/** The arguments of `decide_change`. `look` only asks for the state. */
 export interface ViewDecision {
   readonly ticket: string;
   readonly decision: (typeof decisions)[number];
   readonly reason?: string;
   readonly name?: string;
 }
-export const decisions = ['accept', 'decline', 'look', 'again'] as const;
+export const decisions = ['accept', 'decline', 'look'] as const;
 
 /** Key of an outcome in the `_meta`. */
 export const outcomeKey = 'cloudops/outcome.2';
