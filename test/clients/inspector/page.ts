@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { startBrowser } from '../../browser/browser.js';
+import { freePort } from '../../support/postgres.js';
 import { installClient } from '../client.js';
 
 /** The Inspector's page, with its servers listed. */
@@ -17,6 +17,7 @@ const token = 'inspector';
 export async function startInspector(mcpServers: object): Promise<Inspector> {
   const client = await installClient('@modelcontextprotocol/inspector');
   await client.write('servers.json', JSON.stringify({ mcpServers }));
+  // It takes no port of its own choice.
   const [port, sandboxPort] = [await freePort(), await freePort()];
   const process = spawn(client.bin, ['--web', '--config', '../servers.json'], {
     cwd: client.project,
@@ -51,18 +52,6 @@ export async function startInspector(mcpServers: object): Promise<Inspector> {
       await client.remove();
     },
   };
-}
-
-/** It takes no port of its own choice. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(address === null || typeof address === 'string' ? 0 : address.port));
-    });
-  });
 }
 
 function isUp({ stdout }: ChildProcess): Promise<void> {
