@@ -75,7 +75,7 @@ test('has a situation for each read, and two for each change', async () => {
 });
 
 describe('a model is caught that', () => {
-  test.each<[what: string, situation: string, steps: readonly Step[], reason: RegExp]>([
+  test.concurrent.each<[what: string, situation: string, steps: readonly Step[], reason: RegExp]>([
     ['reads nothing', 's3_list_objects_v2', [say('It is empty.')], /did not send GET \/photos\?/],
     [
       'reads with other values',
