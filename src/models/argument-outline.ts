@@ -1,7 +1,7 @@
 import type { OperationOutline } from '../tools/define-operation.js';
 import { innerFields, resolvePath } from './argument-names.js';
-import type { Argument, StructureRules, ValueLimits, ValueRules } from './arguments.js';
 import { shortenText } from './documentation-text.js';
+import { limitsOf, type Member, type StructureShape } from './model.js';
 
 /** This file describes arguments in short texts for agents, such as `list of {Key, Value?}`. */
 
@@ -27,20 +27,29 @@ const details: readonly Detail[] = [
 ];
 /** Length limit of the names of the other arguments (characters). */
 const roomForNames = 1200;
+const mostValues = 8;
+const mostFields = 12;
 
 /** @throws ModelError for an unknown path */
-export function outlineOf(fields: readonly Argument[], path: string): ArgumentOutline {
+export function outlineOf(fields: readonly Member[], path: string): ArgumentOutline {
   if (path === '') return fitting(fields);
-  const { path: found, rules } = resolvePath(path, fields, { structure: 'the arguments' });
-  const inner = rules === undefined ? [] : (innerFields(rules) ?? []);
-  if (inner.length > 0) return fitting(inner);
-  return { arguments: { [found]: rules === undefined ? 'JSON' : textOf(rules, 1, mostValuesAlone) }, more: [] };
+  const { path: found, member } = resolvePath(path, fields, { structure: 'the arguments' });
+  const inner = (member && innerFields(member)) ?? [];
+  // A value alone is described with up to 150 of its allowed values.
+  return inner.length > 0
+    ? fitting(inner)
+    : { arguments: { [found]: member === undefined ? 'JSON' : textOf(member, 1, 150) }, more: [] };
 }
 
-function fitting(fields: readonly Argument[], [detail, ...shorter] = details): ArgumentOutline {
+function fitting(fields: readonly Member[], [detail, ...shorter] = details): ArgumentOutline {
   if (detail === undefined) return { arguments: {}, more: [] };
   const sorted = [...fields].sort((a, b) => Number(b.isRequired) - Number(a.isRequired));
-  const lines = sorted.map((field) => lineOf(field, detail));
+  const lines = sorted.map((field): readonly [string, string] => {
+    const { name, isRequired, documentation } = field;
+    const about = shortenText(documentation, isRequired ? detail.required : detail.optional);
+    const type = textOf(field, detail.depth, mostValues);
+    return [isRequired ? name : `${name}?`, about === '' ? type : `${type}. ${about}`];
+  });
   const shown = countOfFitting(lines, detail.room, ([name, text]) => name.length + text.length + 4);
   if (shown < lines.length && shorter.length > 0) return fitting(fields, shorter);
   const names = sorted.slice(shown).map(({ name }) => name);
@@ -59,60 +68,48 @@ function countOfFitting<Entry>(entries: readonly Entry[], room: number, sizeOf: 
   return first < 0 ? entries.length : first;
 }
 
-function lineOf({ name, isRequired, documentation, rules }: Argument, detail: Detail): readonly [string, string] {
-  const about = shortenText(documentation, isRequired ? detail.required : detail.optional);
-  const type = textOf(rules, detail.depth, mostValues);
-  return [isRequired ? name : `${name}?`, about === '' ? type : `${type}. ${about}`];
-}
+const simpleTexts = {
+  text: 'text',
+  number: 'number',
+  bigNumber: 'number as text',
+  boolean: 'true or false',
+  timestamp: 'ISO 8601',
+  blob: 'base64',
+  document: 'JSON',
+} as const;
 
-const mostValues = 8;
-/** If only the values are described. */
-const mostValuesAlone = 150;
-const mostFields = 12;
-
-function textOf(rules: ValueRules, depth: number, values: number): string {
-  switch (rules.kind) {
+/** @param values length limit of an enumeration of which all values are shown */
+function textOf(member: Member, depth: number, values: number): string {
+  const { shape } = member;
+  switch (shape.kind) {
     case 'structure':
-      return structureText(rules, depth, values);
+      return structureText(shape, depth, values);
     case 'list':
-      return `list of ${textOf(rules.element(), depth, values)}`;
     case 'map':
-      return `map of ${textOf(rules.element(), depth, values)}`;
+      return `${shape.kind} of ${textOf(shape.element, depth, values)}`;
     case 'enum':
-      return rules.values.length <= values
-        ? `one of ${rules.values.join(', ')}`
-        : `text such as ${rules.values.slice(0, Math.max(2, values - mostValues)).join(', ')}`;
-    case 'integer':
-      return `whole number${boundsText(rules.limits)}`;
-    case 'bigNumber':
-      return 'number as text';
-    case 'boolean':
-      return 'true or false';
-    case 'timestamp':
-      return 'ISO 8601';
-    case 'blob':
-      return 'base64';
-    case 'document':
-      return 'JSON';
+      return shape.values.length <= values
+        ? `one of ${shape.values.join(', ')}`
+        : `text such as ${shape.values.slice(0, Math.max(2, values - mostValues)).join(', ')}`;
+    case 'integer': {
+      const { min, max } = limitsOf(member);
+      const upTo = max === undefined ? '' : ` to ${max}`;
+      const from = max === undefined ? ` from ${min}` : ` ${min}`;
+      return `whole number${min === undefined ? upTo : from + upTo}`;
+    }
     default:
-      return rules.kind;
+      return simpleTexts[shape.kind];
   }
 }
 
-function structureText({ fields, isUnion }: StructureRules, depth: number, values: number): string {
+function structureText({ members, isUnion }: StructureShape, depth: number, values: number): string {
   if (depth === 0) return 'object';
-  const all = fields();
-  const texts = all.slice(0, mostFields).map(({ name, isRequired, rules }) => {
-    const isNested = rules.kind === 'structure' || rules.kind === 'list' || rules.kind === 'map';
+  const texts = members.slice(0, mostFields).map((member) => {
+    const { name, isRequired, shape } = member;
     const shown = isRequired || isUnion ? name : `${name}?`;
-    return isNested ? `${shown}: ${textOf(rules, depth - 1, values)}` : shown;
+    const isNested = ['structure', 'list', 'map'].includes(shape.kind);
+    return isNested ? `${shown}: ${textOf(member, depth - 1, values)}` : shown;
   });
-  const more = all.length > mostFields ? ', …' : '';
+  const more = members.length > mostFields ? ', …' : '';
   return `${isUnion ? 'one of ' : ''}{${texts.join(', ')}${more}}`;
-}
-
-function boundsText({ min, max }: ValueLimits): string {
-  if (min === undefined && max === undefined) return '';
-  if (max === undefined) return ` from ${min}`;
-  return min === undefined ? ` to ${max}` : ` ${min} to ${max}`;
 }

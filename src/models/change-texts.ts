@@ -5,9 +5,8 @@ import { isObject, textsAt, valueAt } from '../util/objects.js';
 import { defined, detail, distinct, join, own, type SafeText, say } from '../util/safe-text.js';
 import { identifyingField, nameEndings } from './answer-summary.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
-import type { Argument, ValueRules } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
-import type { ModelOperation } from './model.js';
+import type { Member, ModelOperation, Shape } from './model.js';
 import type { IsMember } from './secret-members.js';
 import { wordsOf } from './short-tool-names.js';
 
@@ -123,15 +122,15 @@ function namesText(names: readonly string[]): SafeText {
 const endOfName = (name: string): string => name.replace(/^(?:https?:\/\/[^/]*\/|arn:(?:[^:]*:){4})(?=.)/, '');
 
 function identifiersOf(
-  visible: readonly Argument[],
+  visible: readonly Member[],
   operation: ModelOperation,
   isSecret: IsMember,
 ): readonly Identifier[] {
   const required = visible.filter(({ isRequired }) => isRequired);
   const texts = ofKinds(required, 'text');
   const inside = namesInside(required, isSecret);
-  const asName = (field: Argument) => identifierOf(field, field.name);
-  const asValue = (field: Argument) => ({ ...asName(field), isName: false });
+  const asName = (field: Member) => identifierOf(field, field.name);
+  const asValue = (field: Member) => ({ ...asName(field), isName: false });
   const choices: readonly (() => readonly Identifier[])[] = [
     () => [...identifyingTexts(visible, texts, operation).map(asName), ...inside.filter(({ isList }) => isList)],
     () => inside,
@@ -151,20 +150,20 @@ function identifiersOf(
 
 /** Returns the arguments in the path, or else texts that are named like an identifier or like the operation's own resource. */
 function identifyingTexts(
-  visible: readonly Argument[],
-  required: readonly Argument[],
+  visible: readonly Member[],
+  required: readonly Member[],
   { name: operationName, http: { uri: uriPath } }: ModelOperation,
-): readonly Argument[] {
+): readonly Member[] {
   const namesInPath = [...uriPath.matchAll(/\{([^{}+]+)\+?\}/g)].map(([, memberName]) => memberName);
   const inPath = namesInPath.flatMap((nameInPath) =>
     visible.filter(({ location, memberName }) => location === 'path' && memberName === nameInPath),
   );
   const operationWords = singular(nameInWords(operationName).toLowerCase());
-  const isOfResource = (argument: Argument) => {
+  const isOfResource = (argument: Member) => {
     const kind = kindOf(argument);
     return isNamedLikeId(argument) ? operationWords.endsWith(kind) : operationWords.includes(` ${kind}`);
   };
-  const isOwnName = (argument: Argument) => {
+  const isOwnName = (argument: Member) => {
     const kind = kindOf(argument);
     return isNamedLikeId(argument) && (kind === '' || operationWords.endsWith(` ${kind}`));
   };
@@ -180,7 +179,7 @@ function identifyingTexts(
 
 const urlEnding = /\burl$/i;
 
-const isNamedLikeId = ({ memberName }: Argument): boolean =>
+const isNamedLikeId = ({ memberName }: Member): boolean =>
   nameEndings.some((ending) => ending.test(singular(nameInWords(memberName))));
 
 const singular = (nameOfList: string): string => nameOfList.replace(/(?<!s|u)s$/, '');
@@ -191,19 +190,19 @@ const content =
 
 const levelsOfStructures = 2;
 
-const ofKinds = (fields: readonly Argument[], ...kinds: readonly ValueRules['kind'][]): readonly Argument[] =>
-  fields.filter(({ rules }) => kinds.includes(rules.kind));
+const ofKinds = (fields: readonly Member[], ...kinds: readonly Shape['kind'][]): readonly Member[] =>
+  fields.filter(({ shape }) => kinds.includes(shape.kind));
 
 /** Returns the names in structures and lists, the outermost ones. A list with a secret field is left out. */
-function namesInside(fields: readonly Argument[], isSecret: IsMember, prefix = '', level = 1): readonly Identifier[] {
+function namesInside(fields: readonly Member[], isSecret: IsMember, prefix = '', level = 1): readonly Identifier[] {
   return fields.flatMap((field) => {
-    const { name, rules } = field;
-    const isList = rules.kind === 'list';
+    const { name, shape } = field;
+    const isList = shape.kind === 'list';
     if (isList && fieldsAtAnyDepth([field]).some(isSecret)) return [];
-    const inner = isList ? rules.element() : rules;
+    const inner = isList ? shape.element.shape : shape;
     const path = prefix + (isList ? `${name}[]` : name);
     if (inner.kind !== 'structure') return isListOfNames(field) ? [identifierOf(field, path)] : [];
-    const inside = inner.fields().filter((each) => !isSecret(each));
+    const inside = inner.members.filter((each) => !isSecret(each));
     const names = namesAmong(ofKinds(inside, 'text'));
     if (names.length === 0 && level < levelsOfStructures) return namesInside(inside, isSecret, `${path}.`, level + 1);
     return names.map((each) => ({
@@ -214,27 +213,27 @@ function namesInside(fields: readonly Argument[], isSecret: IsMember, prefix = '
 }
 
 /** The name of a list says what its entries are. */
-const wordsOfList = (list: Argument, names: readonly Argument[]): Partial<Identifier> | undefined =>
+const wordsOfList = (list: Member, names: readonly Member[]): Partial<Identifier> | undefined =>
   names.length === 1 ? { words: nameInWords(list.name), kind: kindOf(list) } : undefined;
 
 /** A thing with several names may be given by any of them, unless one is required. */
-function namesAmong(texts: readonly Argument[]): readonly Argument[] {
+function namesAmong(texts: readonly Member[]): readonly Member[] {
   const best = identifyingField(texts.filter(({ isRequired }) => isRequired).map(({ name }) => name));
   return texts.filter((each) => (best === undefined ? isNamedLikeId(each) : each.name === best));
 }
 
-const isListOfNames = (field: Argument): boolean =>
+const isListOfNames = (field: Member): boolean =>
   isListOfTexts(field) && (isNamedLikeId(field) || /resources$/i.test(field.memberName));
 
-const isListOfTexts = ({ rules }: Argument): boolean => rules.kind === 'list' && rules.element().kind === 'text';
+const isListOfTexts = ({ shape }: Member): boolean => shape.kind === 'list' && shape.element.shape.kind === 'text';
 
 /** Singular name in words without its ending: `instance`. */
-const kindOf = ({ memberName }: Argument): string =>
+const kindOf = ({ memberName }: Member): string =>
   [...nameEndings, urlEnding]
     .reduce((text, ending) => text.replace(ending, ''), singular(nameInWords(memberName).toLowerCase()))
     .trim();
 
-const identifierOf = (field: Argument, path: string): Identifier => ({
+const identifierOf = (field: Member, path: string): Identifier => ({
   path,
   isList: path.includes('[]'),
   words: nameInWords(field.name),

@@ -3,11 +3,13 @@ import { quote } from '../util/quote.js';
 import {
   hasTrait,
   isIdempotencyToken,
+  limitsOf,
   type Member,
   type Model,
   ModelError,
   type ModelOperation,
   readTrait,
+  type Shape,
   textTrait,
 } from './model.js';
 import { isNifcloud } from './nifcloud.js';
@@ -17,15 +19,15 @@ import { isNifcloud } from './nifcloud.js';
  * @throws ModelError that says what to do instead
  */
 export function checkSupported(model: Model, operation: ModelOperation): void {
-  for (const member of [...operation.input.members, ...operation.output.members]) refuseStreams(model, member);
-  for (const { name, traits } of operation.input.members) {
-    if (hasTrait(traits, 'smithy.api#hostLabel'))
+  for (const member of [...operation.input.members, ...operation.output.members]) refuseStreams(member);
+  for (const { name, ownTraits } of operation.input.members) {
+    if (hasTrait(ownTraits, 'smithy.api#hostLabel'))
       throw new ModelError(`its argument ${name} is a part of the host, and no argument may choose the host`);
   }
   refusePath(model, operation);
   for (const member of operation.input.members) refuseHeaders(member);
   refuseSignatures(operation);
-  readShapes(model, operation);
+  readShapes(operation);
 }
 
 /** Returns the fixed beginning of the host, such as `api.`. */
@@ -52,8 +54,8 @@ const checksumHeader = /^x-amz-checksum-(?!mode$)/i;
 /** True if this server sets a member, so that it is no argument: the idempotency token, a checksum or a fixed header. */
 export function isSetByServer({ traits }: ModelOperation, member: Member): boolean {
   if (isIdempotencyToken(member)) return true;
-  if (Object(traits['aws.protocols#httpChecksum']).requestAlgorithmMember === member.name) return true;
-  const header = member.traits['smithy.api#httpHeader'];
+  if (Object(traits['aws.protocols#httpChecksum']).requestAlgorithmMember === member.memberName) return true;
+  const header = member.ownTraits['smithy.api#httpHeader'];
   return typeof header === 'string' && (fixedHeaders.includes(header.toLowerCase()) || checksumHeader.test(header));
 }
 
@@ -71,20 +73,18 @@ function refusePath({ service }: Model, { http }: ModelOperation): void {
 /** RFC 9110, section 5.1. */
 const headerName = /^[\w!#$%&'*+.^`|~-]{1,128}$/;
 
-function refuseHeaders({ name, traits }: Member): void {
-  const header = textTrait(traits, 'smithy.api#httpHeader');
-  const prefix = textTrait(traits, 'smithy.api#httpPrefixHeaders')?.toLowerCase();
+function refuseHeaders({ name, ownTraits }: Member): void {
+  const header = textTrait(ownTraits, 'smithy.api#httpHeader');
+  const prefix = textTrait(ownTraits, 'smithy.api#httpPrefixHeaders')?.toLowerCase();
   const isWrongName = (text: string | undefined) => text !== undefined && !headerName.test(text);
   if (isWrongName(header) || isWrongName(prefix) || fixedHeaders.some((fixed) => fixed.startsWith(prefix ?? ' ')))
     throw new ModelError(`its argument ${name} would set headers that no argument may set`);
 }
 
-function refuseStreams(model: Model, member: Member): void {
-  if (!hasTrait(model.traitsOf(member), 'smithy.api#streaming')) return;
-  const content = model.shape(member.target).kind === 'union' ? 'a stream of events' : 'a body of any length';
-  throw new ModelError(
-    `its member ${member.name} is ${content}, and a call holds one short text: use the cloud's own tool`,
-  );
+function refuseStreams({ name, traits, shape }: Member): void {
+  if (!hasTrait(traits, 'smithy.api#streaming')) return;
+  const content = shape.kind === 'structure' ? 'a stream of events' : 'a body of any length';
+  throw new ModelError(`its member ${name} is ${content}, and a call holds one short text: use the cloud's own tool`);
 }
 
 const authTrait = z.array(z.string());
@@ -97,37 +97,31 @@ function refuseSignatures({ id, traits }: ModelOperation): void {
     );
 }
 
-function readShapes(model: Model, { input, output }: ModelOperation): void {
-  const ids = new Set([input.id, output.id]);
-  // The loop also visits IDs that it adds.
-  for (const id of ids) {
-    refuseEndlessNesting(model, id);
-    for (const { target } of membersOf(model, id)) ids.add(target);
+/** Reads all shapes, so that a fault of the model is found before a call. */
+function readShapes({ input, output }: ModelOperation): void {
+  const shapes = new Set<Shape>([input, output]);
+  // The loop also visits shapes that it adds.
+  for (const shape of shapes) {
+    refuseEndlessNesting(shape);
+    for (const member of membersOf(shape)) {
+      limitsOf(member);
+      shapes.add(member.shape);
+    }
   }
 }
 
 /** Only absent members can end a nesting. */
-function refuseEndlessNesting(model: Model, id: string): void {
-  const around = new Set<string>();
-  for (let shape = model.shape(id); shape.kind === 'list' || shape.kind === 'map'; ) {
-    if (around.has(shape.id))
+function refuseEndlessNesting(start: Shape): void {
+  const around = new Set<Shape>();
+  for (let shape = start; shape.kind === 'list' || shape.kind === 'map'; shape = shape.element.shape) {
+    if (around.has(shape))
       throw new ModelError(`its ${shape.kind} ${shape.id} contains itself without a structure between`);
-    around.add(shape.id);
-    shape = model.shape(shape.kind === 'list' ? shape.member.target : shape.value.target);
+    around.add(shape);
   }
 }
 
-function membersOf(model: Model, id: string): readonly Member[] {
-  const shape = model.shape(id);
-  switch (shape.kind) {
-    case 'structure':
-    case 'union':
-      return shape.members;
-    case 'list':
-      return [shape.member];
-    case 'map':
-      return [shape.key, shape.value];
-    default:
-      return [];
-  }
+function membersOf(shape: Shape): readonly Member[] {
+  if (shape.kind === 'structure') return shape.members;
+  if (shape.kind === 'map') return [shape.key, shape.element];
+  return shape.kind === 'list' ? [shape.element] : [];
 }

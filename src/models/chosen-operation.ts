@@ -1,14 +1,14 @@
 import type * as z from 'zod';
 import type { Follow, JsonSchema, Operation } from '../tools/define-operation.js';
 import { fieldsDescription, pathsSchema } from '../tools/schema/answer-paths.js';
+import { consentArguments } from '../tools/schema/fields.js';
 import { nameInWords } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { startOfPage } from './answer-summary.js';
 import { fieldsAtAnyDepth, isNamed, type Naming, translatePath, unknownMember } from './argument-names.js';
-import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
-import { type Model, ModelError, type ModelOperation } from './model.js';
+import { type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
 import { type ModelPages, pagesOf } from './model-pages.js';
 import { type OperationSettings, type ParsedSettings, refuseCombinations } from './model-settings.js';
 import { type ArgumentsWithNames, type IsMember, secrecyIn, withSecretNames } from './secret-members.js';
@@ -58,13 +58,13 @@ export interface ChosenOperation {
   readonly settings: OperationSettings;
   readonly name: string;
   readonly title: string;
-  readonly toolArguments: readonly Argument[];
+  readonly toolArguments: readonly Member[];
   /** The arguments that a call may have, with names of secrets. */
   readonly takes: ArgumentsWithNames;
   readonly controlArguments: ControlArguments;
   /** Name of the argument that picks fields of the answer. Absent for a change. */
   readonly fieldsArgument?: string;
-  readonly getAnswerFields: () => readonly Argument[];
+  readonly answerFields: readonly Member[];
   readonly isSecret: IsMember;
   readonly isPrivate: IsMember;
   readonly pages: ModelPages | undefined;
@@ -81,12 +81,11 @@ export function chooseOperation(context: ModelContext, name: string): ChosenOper
 
   const isRead = settings.effect === 'read';
   const pages = isRead ? pagesOf(model, operation) : undefined;
-  const toolArguments = argumentsOf(model, operation.input, (member) => isSetByServer(operation, member));
-
-  const getAnswerFields = structureOf(model, operation.output).fields;
-  refuseUnknownSecrets(settings, toolArguments, getAnswerFields);
+  const toolArguments = argumentsOf(operation);
+  const answerFields = operation.output.members;
+  refuseUnknownSecrets(settings, toolArguments, answerFields);
   const tokenPaths = pages?.tokens.map(({ path }) => path) ?? startsOfPage(operation);
-  const picking = isRead ? fieldsArgument(toolArguments, getAnswerFields, tokenPaths) : undefined;
+  const picking = isRead ? fieldsArgument(toolArguments, answerFields, tokenPaths) : undefined;
   const { isSecret, isPrivate, mayBeSecret } = secrecyIn(settings);
   return {
     operation,
@@ -97,12 +96,27 @@ export function chooseOperation(context: ModelContext, name: string): ChosenOper
     takes: withSecretNames(toolArguments, mayBeSecret),
     controlArguments: picking ?? ofChanges,
     ...(picking !== undefined && { fieldsArgument: picking.name }),
-    getAnswerFields,
+    answerFields,
     isSecret,
     isPrivate,
     pages,
   };
 }
+
+const reservedNames: readonly string[] = ['account', 'outputFields', ...Object.keys(consentArguments())];
+
+/** Returns the members of the input that callers set. */
+export const argumentsOf = (operation: ModelOperation): readonly Member[] =>
+  operation.input.members
+    .filter((member) => !isSetByServer(operation, member))
+    .map((member) => {
+      const name = reservedNames.includes(member.name) ? `${member.name}_` : member.name;
+      const nameInRequest =
+        textTrait(member.ownTraits, 'smithy.api#httpHeader') ??
+        textTrait(member.ownTraits, 'smithy.api#httpQuery') ??
+        member.requestName;
+      return { ...member, name, requestName: reservedNames.includes(nameInRequest) ? name : nameInRequest };
+    });
 
 const startsOfPage = ({ output }: ModelOperation): readonly string[] =>
   output.members.map(({ name }) => name).filter((name) => startOfPage.test(name));
@@ -110,19 +124,19 @@ const startsOfPage = ({ output }: ModelOperation): readonly string[] =>
 /** @throws ModelError for an unknown name, because a misspelled secret would be shown */
 function refuseUnknownSecrets(
   { secretNames, notSecret, show }: OperationSettings,
-  toolArguments: readonly Argument[],
-  getAnswerFields: () => readonly Argument[],
+  toolArguments: readonly Member[],
+  answerFields: readonly Member[],
 ): void {
   // Most operations have none of them, and searching all structures takes time.
   if (secretNames.length + notSecret.length + show.length === 0) return;
-  const ofAnswer = fieldsAtAnyDepth(getAnswerFields());
+  const ofAnswer = fieldsAtAnyDepth(answerFields);
   const ofBoth = [...fieldsAtAnyDepth(toolArguments), ...ofAnswer];
   refuseUnknown(secretNames, ofBoth, { setting: 'secretNames', structure: 'the arguments or the answer' });
   refuseUnknown(notSecret, ofBoth, { setting: 'notSecret', structure: 'the arguments or the answer' });
   refuseUnknown(show, ofAnswer, { setting: 'show', structure: 'the answer' });
 }
 
-function refuseUnknown(names: readonly string[], fields: readonly Argument[], naming: Naming): void {
+function refuseUnknown(names: readonly string[], fields: readonly Member[], naming: Naming): void {
   const unknown = names.filter((name) => !fields.some((field) => isNamed([name], field)));
   if (unknown.length > 0) throw new ModelError(unknown.map((name) => unknownMember(name, fields, naming)).join('; '));
 }
@@ -132,14 +146,14 @@ function refuseUnknown(names: readonly string[], fields: readonly Argument[], na
  * @param always paths that every pick has: the tokens of pages
  */
 function fieldsArgument(
-  toolArguments: readonly Argument[],
-  getAnswerFields: () => readonly Argument[],
+  toolArguments: readonly Member[],
+  answerFields: readonly Member[],
   always: readonly string[],
 ): ControlArguments & { readonly name: string } {
   const name = toolArguments.some((argument) => isNamed(['fields'], argument)) ? 'outputFields' : 'fields';
   const readPath = (given: string) => {
     try {
-      const path = translatePath(given, getAnswerFields(), { structure: 'the answer' });
+      const path = translatePath(given, answerFields, { structure: 'the answer' });
       return { kind: 'path', path } as const;
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;

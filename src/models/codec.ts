@@ -31,8 +31,8 @@ export interface Codec {
 
 /** Makes the codec of a model. The libraries of the protocols are loaded with the first request. */
 export function createCodec(model: Model): Codec {
-  const requestSchemaOf = operationSchemasOf(model, 'request');
-  const answerSchemaOf = operationSchemasOf(model, isXml(model.service) ? 'xml' : 'json');
+  const requestSchemaOf = operationSchemasOf('request');
+  const answerSchemaOf = operationSchemasOf(isXml(model.service) ? 'xml' : 'json');
   const loadProtocol = lazy(async (): Promise<LoadedProtocol> => {
     const { createProtocol } = await import('./protocol.js');
     return createProtocol(model.service);
@@ -44,13 +44,13 @@ export function createCodec(model: Model): Codec {
       const valuesToSend = withIdempotencyToken(operation, values, idempotencyToken);
       const request = await protocol.serialize(requestSchemaOf(operation), valuesToSend);
       // Otherwise the protocols write an empty object, which is no valid union.
-      const body = isUnionBodyMissing(model, operation, values) ? undefined : request.body;
+      const body = isUnionBodyMissing(operation, values) ? undefined : request.body;
       return apiRequest(operation, nifcloudRequest(model, operation, { ...request, body }));
     },
     decode: async (operation, answer) => {
-      const bodyShape = shapeOfBody(model, operation);
+      const bodyShape = bodyMemberOf(operation.output)?.shape ?? operation.output;
       // The text of a body that is not UTF-8 has lost bytes.
-      if (bodyShape.kind === 'simple' && bodyShape.type === 'blob' && answer.text.includes('\uFFFD')) return undefined;
+      if (bodyShape.kind === 'blob' && answer.text.includes('\uFFFD')) return undefined;
       const text = exactText(answer.text, bodyShape, isXml(model.service));
       const readableAnswer = withoutNullBody(operation, { ...answer, text });
       const protocol = await loadProtocol();
@@ -78,14 +78,9 @@ const withoutNullBody = ({ output }: ModelOperation, answer: ProtocolAnswer): Pr
   return answer.text.trim() === 'null' && bodyMemberOf(output) === undefined ? { ...answer, text: '' } : answer;
 };
 
-function shapeOfBody({ shape }: Model, { output }: ModelOperation): Shape {
-  const payload = bodyMemberOf(output);
-  return payload === undefined ? output : shape(payload.target);
-}
-
 /** Rewrites the values that the libraries would read inexactly. */
 function exactText(text: string, body: Shape, isXml: boolean): string {
-  if (body.kind === 'enum' || (body.kind === 'simple' && ['string', 'blob'].includes(body.type))) return text;
+  if (['enum', 'text', 'blob'].includes(body.kind)) return text;
   return isXml ? withoutLargeReferences(text) : withLargeNumbersAsText(text);
 }
 
@@ -142,16 +137,21 @@ const knownMembers = ({ output }: ModelOperation, values: Values): Values =>
 
 /** @throws Error for an empty value in the path, because `DELETE /{Bucket}/{Key}` would then delete the bucket */
 function refuseEmptyLabels({ input }: ModelOperation, values: Values): void {
-  for (const { name, traits } of input.members) {
+  for (const { name, ownTraits } of input.members) {
     const isEmpty = values[name] === undefined || values[name] === null || values[name] === '';
-    if (isEmpty && hasTrait(traits, 'smithy.api#httpLabel'))
+    if (isEmpty && hasTrait(ownTraits, 'smithy.api#httpLabel'))
       throw new Error(`${name} is a part of the path, and must not be empty`);
   }
 }
 
-function isUnionBodyMissing({ shape }: Model, { input }: ModelOperation, values: Values): boolean {
+function isUnionBodyMissing({ input }: ModelOperation, values: Values): boolean {
   const payload = bodyMemberOf(input);
-  return payload !== undefined && values[payload.name] === undefined && shape(payload.target).kind === 'union';
+  return (
+    payload !== undefined &&
+    values[payload.name] === undefined &&
+    payload.shape.kind === 'structure' &&
+    payload.shape.isUnion
+  );
 }
 
 function nifcloudRequest(
@@ -171,7 +171,7 @@ function nifcloudRequest(
 
 /** True if an argument may set this header, or if the server sets it in place of the argument. */
 const takesHeader = ({ input }: ModelOperation, header: string): boolean =>
-  input.members.some(({ traits }) => textTrait(traits, 'smithy.api#httpHeader')?.toLowerCase() === header);
+  input.members.some(({ ownTraits }) => textTrait(ownTraits, 'smithy.api#httpHeader')?.toLowerCase() === header);
 
 function requiresChecksum(operation: ModelOperation): boolean {
   const { traits } = operation;

@@ -1,18 +1,14 @@
 import * as z from 'zod';
 import { withListedNames } from './argument-names.js';
 import { valueSchema } from './argument-schema.js';
-import type { Argument, ValueLimits, ValueRules } from './arguments.js';
-import type { Traits } from './model.js';
+import { limitsOf, type Member, type Traits } from './model.js';
 
 /** Examples of calls. An example with `error` fails. */
 const examplesTrait = z
   .array(z.object({ input: z.looseObject({}).default({}), error: z.unknown().optional() }))
   .catch([]);
 
-export function modelExamples(
-  fields: readonly Argument[],
-  traits: Traits,
-): readonly Readonly<Record<string, unknown>>[] {
+export function modelExamples(fields: readonly Member[], traits: Traits): readonly Readonly<Record<string, unknown>>[] {
   const successful = examplesTrait.parse(traits['smithy.api#examples']).filter(({ error }) => error === undefined);
   return successful.map(({ input }) => {
     const members = Object.entries(input).filter(([name]) => fields.some(({ memberName }) => memberName === name));
@@ -39,45 +35,44 @@ const usualTexts: readonly string[] = [
 /** Limit of nesting, which a structure that requires itself reaches. */
 const maximumLevels = 20;
 
-export function exampleArguments(fields: readonly Argument[], level = 1): Record<string, unknown> | undefined {
+export function exampleArguments(fields: readonly Member[], level = 1): Record<string, unknown> | undefined {
+  return exampleFields(
+    fields.filter(({ isRequired }) => isRequired),
+    level,
+  );
+}
+
+function exampleFields(fields: readonly Member[], level: number): Record<string, unknown> | undefined {
   const example: Record<string, unknown> = {};
-  for (const { name, rules } of fields.filter(({ isRequired }) => isRequired)) {
-    const value = exampleValue(rules, level);
+  for (const field of fields) {
+    const value = exampleValue(field, level);
     // For a structure that requires itself twice, trying the other fields would take exponential time.
     if (value === undefined) return undefined;
-    example[name] = value;
+    example[field.name] = value;
   }
   return example;
 }
 
 /** Keeps to the rules, except those for equal elements of a list and for the number of entries in a map. */
-function exampleValue(rules: ValueRules, level: number): unknown {
+function exampleValue(member: Member, level: number): unknown {
   if (level > maximumLevels) return undefined;
-  switch (rules.kind) {
+  const { shape } = member;
+  const { min, max } = limitsOf(member);
+  const number = Math.min(Math.max(min ?? 1, 1), max ?? Number.POSITIVE_INFINITY);
+  switch (shape.kind) {
     case 'structure':
-      return rules.isUnion ? exampleUnion(rules.fields(), level + 1) : exampleArguments(rules.fields(), level + 1);
+      return shape.isUnion
+        ? exampleFields(shape.members.slice(0, 1), level + 1)
+        : exampleArguments(shape.members, level + 1);
     case 'list': {
-      const element = exampleValue(rules.element(), level + 1);
-      return element === undefined ? undefined : Array.from({ length: rules.limits.min ?? 1 }, () => element);
+      const element = exampleValue(shape.element, level + 1);
+      return element === undefined ? undefined : Array.from({ length: min ?? 1 }, () => element);
     }
     case 'map': {
-      const key = exampleValue(rules.key(), level + 1);
-      const entry = exampleValue(rules.element(), level + 1);
+      const key = exampleValue(shape.key, level + 1);
+      const entry = exampleValue(shape.element, level + 1);
       return key === undefined || entry === undefined ? undefined : { [String(key)]: entry };
     }
-    default:
-      return simpleExample(rules);
-  }
-}
-
-function exampleUnion([firstField]: readonly Argument[], level: number): unknown {
-  if (firstField === undefined) return undefined;
-  const value = exampleValue(firstField.rules, level);
-  return value === undefined ? undefined : { [firstField.name]: value };
-}
-
-function simpleExample(rules: Exclude<ValueRules, { kind: 'structure' | 'list' | 'map' }>): unknown {
-  switch (rules.kind) {
     case 'document':
       return {};
     case 'boolean':
@@ -87,22 +82,17 @@ function simpleExample(rules: Exclude<ValueRules, { kind: 'structure' | 'list' |
     case 'bigNumber':
       return '1';
     case 'enum':
-      return rules.values[0];
+      return shape.values[0];
     case 'integer':
-      return rules.values?.[0] ?? withinLimits(rules.limits);
+      return shape.values?.[0] ?? number;
     case 'number':
-      return withinLimits(rules.limits);
+      return number;
     case 'blob':
-      return Buffer.alloc(rules.limits.min ?? 1, 'a').toString('base64');
-    case 'text':
-      return exampleText(rules);
+      return Buffer.alloc(min ?? 1, 'a').toString('base64');
+    case 'text': {
+      const schema = valueSchema(member);
+      const texts = usualTexts.map((text) => text.slice(0, max).padEnd(min ?? 0, 'a'));
+      return texts.find((text) => schema.safeParse(text).success);
+    }
   }
 }
-
-function exampleText(rules: Extract<ValueRules, { kind: 'text' }>): string | undefined {
-  const { min = 0, max } = rules.limits;
-  const schema = valueSchema(rules);
-  return usualTexts.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
-}
-
-const withinLimits = ({ min = 1, max = Number.POSITIVE_INFINITY }: ValueLimits) => Math.min(Math.max(min, 1), max);

@@ -4,8 +4,8 @@ import { nameInWords } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { isObject, withoutUndefined } from '../util/objects.js';
 import { isNamed, valueInText } from './argument-names.js';
-import type { Argument, ValueRules } from './arguments.js';
 import { shortenText } from './documentation-text.js';
+import { limitsOf, type Member } from './model.js';
 
 export interface Listing {
   readonly description: string;
@@ -16,7 +16,7 @@ interface ListedTool {
   readonly title: string;
   /** A description that the file gives is never shortened. */
   readonly description: string | { readonly documented: string };
-  readonly fields: readonly Argument[];
+  readonly fields: readonly Member[];
   /** Arguments that this server adds. */
   readonly control: Readonly<Record<string, JsonSchema>>;
 }
@@ -69,11 +69,11 @@ const shortestNames = 120;
 const sizeOfOthers = 50;
 
 /** The name of the argument that holds others. Undefined if the API has arguments of these names. */
-const nameOfOthers = (fields: readonly Argument[]): string | undefined =>
+const nameOfOthers = (fields: readonly Member[]): string | undefined =>
   ['others', 'otherArguments'].find((name) => !fields.some((field) => isNamed([name], field)));
 
 /** Returns the arguments of a call one by one. An argument that is given twice stays, and the schema refuses it. */
-export function withoutOthers(fields: readonly Argument[], args: Readonly<Record<string, unknown>>) {
+export function withoutOthers(fields: readonly Member[], args: Readonly<Record<string, unknown>>) {
   const { [nameOfOthers(fields) ?? '']: given, ...rest } = args;
   const others = valueInText(given);
   const isClear = isObject(others) && !Object.keys(others).some((name) => Object.hasOwn(rest, name));
@@ -89,55 +89,50 @@ function listingAt(level: Level, { title, description, fields, control }: Listed
   };
 }
 
-interface ObjectListing extends JsonSchema {
-  readonly properties: Readonly<Record<string, JsonSchema>>;
-}
-
-export function objectListing(fields: readonly Argument[], level: Level, areAnyRequired = true): ObjectListing {
-  const required = areAnyRequired ? fields.filter(({ isRequired }) => isRequired).map(({ name }) => name) : [];
+function objectListing(fields: readonly Member[], level: Level, isUnion = false) {
+  const required = isUnion ? [] : fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+  const properties = fields.map((field) => {
+    const { hint, ...schema } = valueListing(field, level);
+    // Hosts require a description, such as `Identifier.` for `DBClusterIdentifier`.
+    const text =
+      shortenText(field.documentation, level.about) ||
+      `${sentenceCase(nameInWords(field.name).split(' ').at(-1) ?? '')}.`;
+    return [field.name, { ...schema, description: hint === undefined ? text : `${text} ${hint}` }] as const;
+  });
   return {
     type: 'object',
-    properties: Object.fromEntries(fields.map((field) => [field.name, propertyListing(field, level)])),
+    properties: Object.fromEntries(properties),
     ...(required.length > 0 && { required }),
     additionalProperties: false,
   };
 }
 
-function propertyListing({ name, documentation, rules }: Argument, level: Level): JsonSchema {
-  const { hint, ...schema } = valueListing(rules, level);
-  const text = shortenText(documentation, level.about) || lastWordOf(name);
-  return { ...schema, description: hint === undefined ? text : `${text} ${hint}` };
-}
-
-/** Hosts require a description, such as `Identifier.` for `DBClusterIdentifier`. */
-const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).split(' ').at(-1) ?? name)}.`;
-
-interface ValueListing extends JsonSchema {
-  /** The format, if the type does not say it. */
-  readonly hint?: string | undefined;
-}
-
-function valueListing(rules: ValueRules, level: Level): ValueListing {
-  switch (rules.kind) {
+/** The hint is the format, if the type does not say it. */
+function valueListing(member: Member, level: Level): JsonSchema & { readonly hint?: string | undefined } {
+  const { shape } = member;
+  switch (shape.kind) {
     case 'structure':
       return level.depth === 0
-        ? { type: 'string', hint: namesHint(rules.fields(), namesOfStructure) }
-        : objectListing(rules.fields(), { ...level, depth: level.depth - 1 }, !rules.isUnion);
+        ? // Characters.
+          { type: 'string', hint: namesHint(shape.members, 60) }
+        : objectListing(shape.members, { ...level, depth: level.depth - 1 }, shape.isUnion);
     case 'list': {
-      const { hint, ...items } = valueListing(rules.element(), level);
+      const { hint, ...items } = valueListing(shape.element, level);
       return withoutUndefined({ type: 'array', items, hint });
     }
     case 'enum':
-      return rules.values.length <= level.values
-        ? { type: 'string', enum: rules.values }
-        : { type: 'string', hint: `Such as ${rules.values.slice(0, 2).join(', ')}.` };
-    case 'integer':
-      return withoutUndefined({ type: 'integer', minimum: rules.limits.min, maximum: rules.limits.max });
+      return shape.values.length <= level.values
+        ? { type: 'string', enum: shape.values }
+        : { type: 'string', hint: `Such as ${shape.values.slice(0, 2).join(', ')}.` };
+    case 'integer': {
+      const { min, max } = limitsOf(member);
+      return withoutUndefined({ type: 'integer', minimum: min, maximum: max });
+    }
     case 'number':
     case 'boolean':
-      return { type: rules.kind };
+      return { type: shape.kind };
     default:
-      return withoutUndefined({ type: 'string', hint: hints.get(rules.kind) });
+      return withoutUndefined({ type: 'string', hint: hints.get(shape.kind) });
   }
 }
 
@@ -148,11 +143,8 @@ const hints: ReadonlyMap<string, string> = new Map([
   ['document', 'JSON text.'],
 ]);
 
-/** Characters. */
-const namesOfStructure = 60;
-
 /** Returns the format of JSON text with the names in it, such as `JSON text: {Key, Value?}`. */
-function namesHint(fields: readonly Argument[], limit: number): string {
+function namesHint(fields: readonly Member[], limit: number): string {
   const names = fields.map(({ name, isRequired }) => (isRequired ? name : `${name}?`));
   return shortenText(`JSON text: {${names.join(', ')}}`, limit);
 }

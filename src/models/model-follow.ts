@@ -1,20 +1,11 @@
 import * as z from 'zod';
 import { type Follow, type Operation, valueAtSource } from '../tools/define-operation.js';
 import { withoutUndefined } from '../util/objects.js';
-import { answerRecord } from './answer-record.js';
 import { thingSummary } from './answer-summary.js';
 import { translatePath } from './argument-names.js';
-import type { Argument } from './arguments.js';
 import type { ChosenOperation, FindFollow, ModelContext } from './chosen-operation.js';
-import {
-  hasTrait,
-  type Member,
-  type Model,
-  ModelError,
-  type ModelOperation,
-  type Shape,
-  waitersTrait,
-} from './model.js';
+import { answerRecord } from './convert-values.js';
+import { type Member, type Model, ModelError, type ModelOperation, waitersTrait } from './model.js';
 import { wordsOf } from './short-tool-names.js';
 
 /** A trait of another form is no error, because operations work without waiters. */
@@ -76,7 +67,7 @@ export function followFinder(model: Model, names: readonly string[]): FindFollow
   return (change, chosen = []) => {
     const [verb = '', ...resource] = singularWordsOf(change.name);
     const follow = (read: ModelOperation, thing: readonly string[], ending: Ending): readonly Follow[] => {
-      const readArguments = argumentsFrom(model, change, read, thing);
+      const readArguments = argumentsFrom(change, read, thing);
       return readArguments === undefined ? [] : [{ read: read.name, arguments: readArguments, ...ending }];
     };
     const follows = [
@@ -137,22 +128,16 @@ function endingOf({ acceptors, minDelay, maxAttempts }: z.output<typeof waiters>
 type Sources = Follow['arguments'];
 
 /** Undefined if the change lacks an argument that the read requires, or has no source at all. */
-function argumentsFrom(
-  model: Model,
-  change: ModelOperation,
-  read: ModelOperation,
-  resource: readonly string[],
-): Sources | undefined {
-  const isRequired = ({ traits }: Member) => hasTrait(traits, 'smithy.api#required');
-  const requiredByChange = change.input.members.filter(isRequired).map(({ name }) => name);
+function argumentsFrom(change: ModelOperation, read: ModelOperation, resource: readonly string[]): Sources | undefined {
+  const requiredByChange = change.input.members.filter(({ isRequired }) => isRequired).map(({ name }) => name);
   const wanted = read.input.members.filter(
-    (member) => isRequired(member) || requiredByChange.includes(member.name) || isIdentifierOf(member.name, resource),
+    (member) => member.isRequired || requiredByChange.includes(member.name) || isIdentifierOf(member.name, resource),
   );
   const found = wanted.flatMap((member) => {
-    const source = sourceOf(model, change, member);
+    const source = sourceOf(change, member);
     return source === undefined ? [] : [[member.name, source] as const];
   });
-  const lacksRequired = wanted.some((member) => isRequired(member) && !found.some(([name]) => name === member.name));
+  const lacksRequired = wanted.some((member) => member.isRequired && !found.some(([name]) => name === member.name));
   return found.length === 0 || lacksRequired ? undefined : Object.fromEntries(found);
 }
 
@@ -165,24 +150,20 @@ function isIdentifierOf(name: string, resource: readonly string[]): boolean {
 }
 
 /** Finds the value of an argument of a read in the arguments or the answer of a change. */
-function sourceOf({ shape }: Model, { input, output }: ModelOperation, wanted: Member): Sources[string] | undefined {
-  const kindOf = ({ target }: Member) => {
-    const { kind } = shape(target);
-    return kind === 'enum' || kind === 'intEnum' ? 'simple' : kind;
-  };
+function sourceOf({ input, output }: ModelOperation, wanted: Member): Sources[string] | undefined {
+  const kindOf = ({ shape }: Member) => ('type' in shape ? 'simple' : shape.kind);
   const kind = kindOf(wanted);
   const isList = kind === 'list';
   const wantedName = isList ? wanted.name.replace(/s$/, '') : wanted.name;
-  const has = (members: readonly Member[], name: string, expected: Shape['kind']) =>
+  const has = (members: readonly Member[], name: string, expected: string) =>
     members.some((member) => member.name === name && kindOf(member) === expected);
 
   const places = [
     ['input', input.members],
     ['answer', output.members],
-    ...output.members.flatMap(({ name, target }) => {
-      const inner = shape(target);
-      if (inner.kind === 'structure') return [[`answer.${name}`, inner.members] as const];
-      const entry = inner.kind === 'list' ? shape(inner.member.target) : undefined;
+    ...output.members.flatMap(({ name, shape }) => {
+      if (shape.kind === 'structure') return [[`answer.${name}`, shape.members] as const];
+      const entry = shape.kind === 'list' ? shape.element.shape : undefined;
       return isList && entry?.kind === 'structure' ? [[`answer.${name}[]`, entry.members] as const] : [];
     }),
   ] as const;
@@ -222,12 +203,12 @@ function readOf({ names, settingsOf, choose }: ModelContext, { read }: Follow): 
 function preflightOf(
   { operation }: ModelContext,
   follow: Follow,
-  { operation: { name }, isSecret, isPrivate, getAnswerFields }: ChosenOperation,
+  { operation: { name }, isSecret, isPrivate, answerFields }: ChosenOperation,
 ): Pick<Operation, 'preflight'> {
   const sources = Object.entries(follow.arguments);
   if (!sources.every(([, source]) => [source].flat()[0]?.startsWith('input.'))) return {};
   // A plan is not private because of what its read finds, so it shows no private values.
-  const isHidden = (field: Argument) => isSecret(field) || isPrivate(field);
+  const isHidden = (field: Member) => isSecret(field) || isPrivate(field);
   return {
     preflight: {
       operation: operation(name),
@@ -235,9 +216,9 @@ function preflightOf(
         const given = sources.map(([argument, source]) => [argument, valueAtSource({ input }, source)] as const);
         // Without one of them, the read could be about all things. A read of a secret is not made unasked.
         const isUnclear = given.some(([, value]) => value === undefined);
-        return isUnclear || getAnswerFields().some(isSecret) ? undefined : Object.fromEntries(given);
+        return isUnclear || answerFields.some(isSecret) ? undefined : Object.fromEntries(given);
       },
-      found: (answer) => thingSummary(name, answerRecord(getAnswerFields(), answer, isHidden)),
+      found: (answer) => thingSummary(name, answerRecord(answerFields, answer, isHidden)),
     },
   };
 }
@@ -255,7 +236,7 @@ function translateFollow(follow: Follow, change: ChosenOperation, read: ChosenOp
   const fieldIn = (path: string) =>
     read === undefined
       ? path
-      : translatePath(path, read.getAnswerFields(), {
+      : translatePath(path, read.answerFields, {
           setting: 'follow.done',
           structure: `the answer of ${follow.read}`,
         });
@@ -276,7 +257,7 @@ function sourceIn(source: Sources[string], change: ChosenOperation): Sources[str
   if (typeof source !== 'string') return [String(sourceIn(source[0], change))];
   const [place = '', ...names] = source.split('.');
   const isInput = place === 'input';
-  const fields = isInput ? change.toolArguments : change.getAnswerFields();
+  const fields = isInput ? change.toolArguments : change.answerFields;
   const structure = isInput ? 'the arguments' : 'the answer';
   return `${place}.${translatePath(names.join('.'), fields, { setting: 'follow.arguments', structure })}`;
 }

@@ -14,20 +14,18 @@ import { errorName } from '../util/log.js';
 import { lazy, parseJson, textAt, valueAt, withValueAt } from '../util/objects.js';
 import { shownOnce } from '../util/quote.js';
 import { listed, own, say } from '../util/safe-text.js';
-import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary, nextPageFields } from './answer-summary.js';
 import { fieldsAtAnyDepth, isNamed, translatePath, withListedNames } from './argument-names.js';
 import { outlineOf } from './argument-outline.js';
 import { argumentShape } from './argument-schema.js';
-import { type Argument, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
 import { hostPrefixOf } from './check-supported.js';
 import type { ChosenOperation, ModelContext } from './chosen-operation.js';
+import { answerRecord, memberValues } from './convert-values.js';
 import { documentationText, shortenText } from './documentation-text.js';
 import { exampleArguments, modelExamples } from './example-arguments.js';
 import { listTool, withoutOthers } from './fit-listings.js';
 import { isChangeByName } from './guess-effect.js';
-import { memberValues } from './member-values.js';
 import {
   bodyMemberOf,
   hasTrait,
@@ -50,7 +48,7 @@ import { mayHoldPrivate, type NamedSecret, secretPaths } from './secret-members.
 /** @throws ModelError if the operation cannot be offered */
 export function modelOperation(context: ModelContext, chosen: ChosenOperation): Operation {
   const { file } = context;
-  const { operation, settings, name, title, toolArguments, takes, getAnswerFields } = chosen;
+  const { operation, settings, name, title, toolArguments, takes, answerFields } = chosen;
 
   // Made at the first use, because most operations are never called.
   const input = lazy(() => inputSchema(chosen));
@@ -75,7 +73,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation): 
     ...schemas,
     outline: (path) => ({
       ...outlineOf(takes.fields, path),
-      hidden: fieldsAtAnyDepth(getAnswerFields())
+      hidden: fieldsAtAnyDepth(answerFields)
         .filter(secrecy.isMasked)
         .map((field) => field.name),
     }),
@@ -134,44 +132,45 @@ function requestOf(
 }
 
 /** A token that is a map is JSON text. */
-const tokenValues = (tokenArguments: readonly Argument[], pageStart: PageStart): Readonly<Record<string, unknown>> =>
+const tokenValues = (tokenArguments: readonly Member[], pageStart: PageStart): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     tokenArguments.flatMap((argument) => {
       const token = pageStart[argument.memberName];
-      const value = argument.rules.kind === 'map' && token !== undefined ? parseJson(token) : token;
+      const value = argument.shape.kind === 'map' && token !== undefined ? parseJson(token) : token;
       return Object.entries(memberValues([argument], { [argument.name]: value }));
     }),
   );
 
+/** Answers are passed on as they are. */
+const anyAnswer = () => z.looseObject({});
+
 function fieldsAboutAnswer(
   { model, codec }: ModelContext,
-  { operation, settings, toolArguments, getAnswerFields, pages, isSecret, isPrivate }: ChosenOperation,
+  { operation, settings, toolArguments, answerFields, pages, isSecret, isPrivate }: ChosenOperation,
   { isMasked, areTokensShown }: Secrecy,
 ) {
   const { effect } = settings;
-  const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
   const decode: Decode = async (answer) => {
     const values = await codec.decode(operation, answer);
-    return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
+    return values === undefined ? undefined : answerRecord(answerFields, values, isMasked);
   };
   return {
     ...answerFormat(model, operation),
     extract: (body, _input, headers, status) => decode({ text: String(body), headers, status }),
     errorDetails: (code, error) => {
-      const shape = model.errorShape(operation, code);
-      const fields = shape === undefined ? [] : structureOf(model, shape).fields();
+      const fields = model.errorShape(operation, code)?.members ?? [];
       const details = fields.flatMap(({ memberName }) =>
         isAboutError.test(memberName) || !Object.hasOwn(error, memberName) ? [] : [[memberName, error[memberName]]],
       );
       return answerRecord(fields, Object.fromEntries(details), (field) => isSecret(field) || isPrivate(field));
     },
     ...(effect !== 'read' && saysFailure(operation) && { errorOf: errorIn(decode) }),
-    output,
+    output: anyAnswer,
     // Hosts get no output schema, because most are too long for the list of tools.
     isAnswerOpen: true,
     ...(pages !== undefined && {
       pages: {
-        page: output,
+        page: anyAnswer,
         endsWithBudget: true,
         ...pages.reducer,
         // A secret token is sent, but not shown.
@@ -184,33 +183,29 @@ function fieldsAboutAnswer(
   } satisfies Partial<Operation>;
 }
 
-function isPrivateIn({
-  toolArguments,
-  getAnswerFields,
-  isPrivate,
-}: ChosenOperation): NonNullable<Operation['isPrivate']> {
-  const isAnswerPrivate = lazy(() => [fieldsAtAnyDepth(getAnswerFields()).some(isPrivate)]);
+function isPrivateIn({ toolArguments, answerFields, isPrivate }: ChosenOperation): NonNullable<Operation['isPrivate']> {
+  const isAnswerPrivate = lazy(() => [fieldsAtAnyDepth(answerFields).some(isPrivate)]);
   return (args) => isAnswerPrivate().includes(true) || mayHoldPrivate(toolArguments, args, isPrivate);
 }
 
 interface Secrecy {
   readonly secretArguments: readonly string[];
-  readonly isMasked: (field: Argument) => boolean;
+  readonly isMasked: (field: Member) => boolean;
   /** False if a token of the next page is secret. */
   readonly areTokensShown: () => boolean;
 }
 
 /** The token of a page may be named like a secret, but is a secret only if the file says so. */
-function secrecyOf({ settings, toolArguments, getAnswerFields, isSecret, pages }: ChosenOperation): Secrecy {
+function secrecyOf({ settings, toolArguments, answerFields, isSecret, pages }: ChosenOperation): Secrecy {
   const tokens = pages?.tokens ?? [];
-  const isTokenArgument = ({ memberName }: Argument) => tokens.some(({ member }) => member === memberName);
+  const isTokenArgument = ({ memberName }: Member) => tokens.some(({ member }) => member === memberName);
   // A field with the same name at another path is no token of a page.
-  const getTokenFields = lazy(() => tokens.flatMap(({ path }) => fieldAt(getAnswerFields(), path)));
+  const getTokenFields = lazy(() => tokens.flatMap(({ path }) => fieldAt(answerFields, path)));
 
-  const isShown = (field: Argument) => isNamed(settings.show, field);
+  const isShown = (field: Member) => isNamed(settings.show, field);
   // `isSecret` is also true for a member that is only named like a secret.
-  const isDeclaredSecret = (field: Argument) => isNamed(settings.secretNames, field) && !isShown(field);
-  const mayBeSecret = (argument: Argument) => !isTokenArgument(argument) || isDeclaredSecret(argument);
+  const isDeclaredSecret = (field: Member) => isNamed(settings.secretNames, field) && !isShown(field);
+  const mayBeSecret = (argument: Member) => !isTokenArgument(argument) || isDeclaredSecret(argument);
   return {
     secretArguments: secretPaths(toolArguments.filter(mayBeSecret), isSecret),
     // Tokens are never masked, because the next request sends them. `areTokensShown` keeps secret tokens out of the result.
@@ -235,11 +230,11 @@ const errorIn =
     return code === undefined || code === '' ? undefined : { code };
   };
 
-function fieldAt(fields: readonly Argument[], path: string): readonly Argument[] {
+function fieldAt(fields: readonly Member[], path: string): readonly Member[] {
   const [name, ...rest] = path.split('.');
   const field = fields.find(({ memberName }) => memberName === name);
   if (field === undefined || rest.length === 0) return field === undefined ? [] : [field];
-  return field.rules.kind === 'structure' ? fieldAt(field.rules.fields(), rest.join('.')) : [];
+  return field.shape.kind === 'structure' ? fieldAt(field.shape.members, rest.join('.')) : [];
 }
 
 const without = (fields: Readonly<Record<string, unknown>>, names: readonly string[]) =>
@@ -247,7 +242,7 @@ const without = (fields: Readonly<Record<string, unknown>>, names: readonly stri
 
 function stepToReadOn(
   pages: ModelPages | undefined,
-  toolArguments: readonly Argument[],
+  toolArguments: readonly Member[],
   record: Readonly<Record<string, unknown>>,
 ): Next | undefined {
   const tokensToGive = (pages?.tokens ?? []).flatMap(({ member, path }) => {
@@ -274,19 +269,19 @@ const isEffectSure = ({ settings: { effect, effectIsSure }, operation }: ChosenO
 
 function changeFields(context: ModelContext, chosen: ChosenOperation): Partial<Operation> {
   const { prefix, api } = context.file;
-  const { operation, settings, getAnswerFields, isSecret } = chosen;
+  const { operation, settings, answerFields, isSecret } = chosen;
   const { failures, show } = settings;
-  const isShownSecret = (field: Argument) => isSecret(field) && isNamed(show, field);
+  const isShownSecret = (field: Member) => isSecret(field) && isNamed(show, field);
   return {
     // People see the prefix, because several models may share an `api`.
     change: changeTexts(chosen, prefix ?? api),
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(show.length > 0 && {
-      withoutShown: (record) => answerRecord(getAnswerFields(), record, isShownSecret, shownOnce),
+      withoutShown: (record) => answerRecord(answerFields, record, isShownSecret, shownOnce),
     }),
-    ...(failures === undefined && failuresOf(context.model, operation)),
+    ...(failures === undefined && failuresOf(operation)),
     ...(typeof failures === 'string' && {
-      failures: translatePath(failures, getAnswerFields(), { setting: 'failures', structure: 'the answer' }),
+      failures: translatePath(failures, answerFields, { setting: 'failures', structure: 'the answer' }),
     }),
     ...followOf(context, chosen),
   };
@@ -350,17 +345,13 @@ function withSecretByName(example: ExampleInput, { path, namePath }: NamedSecret
 const withoutCompiling = { jitless: true };
 
 /** Returns the format of an answer, and the fields and the root that are expected in its body. */
-function answerFormat(
-  { service, shape, traitsOf }: Model,
-  { name, output }: ModelOperation,
-): Pick<Operation, 'answer' | 'answerBody'> {
+function answerFormat({ service }: Model, { name, output }: ModelOperation): Pick<Operation, 'answer' | 'answerBody'> {
   const bodyMember = bodyMemberOf(output);
-  const bodyShape = bodyMember && shape(bodyMember.target);
-  if (bodyShape !== undefined && bodyShape.kind !== 'structure' && bodyShape.kind !== 'union')
-    return { answer: 'text' };
+  const bodyShape = bodyMember?.shape;
+  if (bodyShape !== undefined && bodyShape.kind !== 'structure') return { answer: 'text' };
 
-  const isOutsideBody = ({ traits }: Member) =>
-    ['httpHeader', 'httpPrefixHeaders', 'httpResponseCode'].some((trait) => hasTrait(traits, `smithy.api#${trait}`));
+  const isOutsideBody = ({ ownTraits }: Member) =>
+    ['httpHeader', 'httpPrefixHeaders', 'httpResponseCode'].some((trait) => hasTrait(ownTraits, `smithy.api#${trait}`));
   const fields =
     bodyShape?.members.map((member) => `${bodyMember?.name}.${member.name}`) ??
     output.members.filter((member) => !isOutsideBody(member)).map((member) => member.name);
@@ -369,7 +360,8 @@ function answerFormat(
   // All other protocols with XML name the root after the operation.
   if (service.protocol !== 'restXml') return { answer: 'xmlText', answerBody: { fields, root: `${name}Response` } };
 
-  const { id, traits } = bodyMember === undefined ? output : { id: bodyMember.target, traits: traitsOf(bodyMember) };
+  const { id } = bodyShape ?? output;
+  const { traits } = bodyMember ?? output;
   const rootOfBody = textTrait(traits, 'smithy.api#xmlName') ?? shapeName(id);
   // Some services send a body even if it has no fields.
   const root = fields.length === 0 ? undefined : rootOfBody;

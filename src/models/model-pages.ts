@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Page, PageStart, PageStep } from '../tools/define-operation.js';
 import { isObject, parseJson, valueAt, withValueAt } from '../util/objects.js';
 import { say } from '../util/safe-text.js';
-import { type Model, type ModelOperation, readTrait, type Shape, type StructureShape } from './model.js';
+import { type Model, type ModelOperation, readTrait, type StructureShape } from './model.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -64,7 +64,7 @@ function usualPages({ input, output }: ModelOperation): z.output<typeof pagesTra
 }
 
 /** @throws ModelError if the trait is invalid */
-export function pagesOf({ service, shape }: Model, operation: ModelOperation): ModelPages | undefined {
+export function pagesOf({ service }: Model, operation: ModelOperation): ModelPages | undefined {
   const { id, traits, input } = operation;
   const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id) ?? usualPages(operation);
   if (ofOperation === undefined) return undefined;
@@ -72,11 +72,11 @@ export function pagesOf({ service, shape }: Model, operation: ModelOperation): M
   const trait = { ...ofService, ...ofOperation };
 
   const { inputToken: tokenMembers = [], outputToken: tokenPaths = [], items } = trait;
-  const kinds = new Map(input.members.map(({ name, target }) => [name, kindOfToken(shape(target))]));
+  const kinds = new Map(input.members.map(({ name, shape }) => [name, shape.kind]));
   const tokens = tokenMembers.flatMap((member, index) => {
     const path = tokenPaths[index] ?? '';
     const kind = kinds.get(member);
-    return kind !== undefined && plainPath.test(path) ? [{ member, path, isMap: kind === 'map' }] : [];
+    return (kind === 'text' || kind === 'map') && plainPath.test(path) ? [{ member, path, isMap: kind === 'map' }] : [];
   });
   const areAllSupported = tokens.length === tokenMembers.length && tokens.length === tokenPaths.length;
   if (tokens.length === 0 || !areAllSupported) return undefined;
@@ -110,11 +110,6 @@ const createReducer = (
     }, state),
   count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
 });
-
-const kindOfToken = (shape: Shape): 'map' | 'text' | undefined => {
-  if (shape.kind === 'map') return 'map';
-  return shape.kind === 'simple' && shape.type === 'string' ? 'text' : undefined;
-};
 
 /** A path without the expressions that Smithy allows. */
 const plainPath = /^\w+(?:\.\w+)*$/;

@@ -1,34 +1,84 @@
 /** Reads a model of an API in the JSON form (AST) of Smithy 2.0. Each shape is checked when it is first used. */
 import * as z from 'zod';
 import { nearestHint } from '../util/did-you-mean.js';
-import { isDeeperThan, isObject, parseJson } from '../util/objects.js';
+import { sentenceCase } from '../util/human.js';
+import { isDeeperThan, isObject, lazy, parseJson } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
+import { documentationText } from './documentation-text.js';
 import { isNifcloud, nifcloudProtocols } from './nifcloud.js';
 
 /** Values of traits by shape ID, such as `smithy.api#length`. */
 export type Traits = Readonly<Record<string, unknown>>;
 
+/** A member of a structure, a list or a map. To callers, it is an argument, a field inside an argument, or a field of an answer. */
 export interface Member {
-  /** Name in the model. `requestNameOf` returns the name in requests. */
+  /** The name in calls: the name in the model, with a "_" if this server has an argument with this name. */
   readonly name: string;
-  readonly target: string;
-  /** Traits of the member only. `Model.traitsOf` adds those of its target. */
+  readonly memberName: string;
+  /** Name in bodies of requests, or that of the header or parameter of an argument. Calls may have it in place of `name`. */
+  readonly requestName: string;
+  /** Traits of the member only. */
+  readonly ownTraits: Traits;
+  /** Traits of the member and of its target. The member's traits take precedence. */
+  readonly traits: Traits;
+  /** Read on demand, because shapes may contain themselves. */
+  readonly shape: Shape;
+  readonly isRequired: boolean;
+  readonly isSensitive: boolean;
+  /** True for the value of an API key, as in `CreateApiKey`. */
+  readonly isOfApiKey: boolean;
+  /** Undefined for the query or the body. */
+  readonly location?: 'path' | 'headers' | undefined;
+  readonly documentation: string;
+}
+
+export type SimpleType = keyof typeof kindsOfTypes;
+
+/** A shape that carries data. */
+export type Shape = StructureShape | ListShape | MapShape | EnumShape | SimpleShape;
+
+interface ShapeBase {
+  readonly id: string;
   readonly traits: Traits;
 }
 
-export type SimpleType = (typeof simpleTypes)[number];
+export interface StructureShape extends ShapeBase {
+  readonly kind: 'structure';
+  readonly members: readonly Member[];
+  /** True if a value must have exactly one member. */
+  readonly isUnion: boolean;
+}
 
-/** A shape that carries data. */
-export type Shape = { readonly id: string; readonly traits: Traits } & (
-  | { readonly kind: 'simple'; readonly type: SimpleType }
-  | { readonly kind: 'enum'; readonly values: readonly string[] }
-  | { readonly kind: 'intEnum'; readonly values: readonly number[] }
-  | { readonly kind: 'list'; readonly member: Member }
-  | { readonly kind: 'map'; readonly key: Member; readonly value: Member }
-  | { readonly kind: 'structure' | 'union'; readonly members: readonly Member[] }
-);
+interface ListShape extends ShapeBase {
+  readonly kind: 'list';
+  readonly element: Member;
+}
 
-export type StructureShape = Extract<Shape, { kind: 'structure' | 'union' }>;
+interface MapShape extends ShapeBase {
+  readonly kind: 'map';
+  readonly key: Member;
+  readonly element: Member;
+}
+
+interface EnumShape extends ShapeBase {
+  readonly kind: 'enum';
+  readonly type: 'string';
+  readonly values: readonly string[];
+}
+
+interface SimpleShape extends ShapeBase {
+  /** `bigNumber` is a number of any size, which calls and answers have as text. */
+  readonly kind: (typeof kindsOfTypes)[SimpleType];
+  readonly type: SimpleType;
+  /** The allowed integers, if they are listed. */
+  readonly values?: readonly number[];
+}
+
+/** Inclusive bounds of a length, a size or a number. */
+export interface ValueLimits {
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+}
 
 /** Supported protocols, in the order of preference. */
 export const protocols = [
@@ -71,11 +121,8 @@ export interface Model {
   readonly service: ModelService;
   readonly names: readonly string[];
   operation(name: string): ModelOperation;
-  shape(id: string): Shape;
   /** Returns the shape of an error, by the code in an answer. Undefined if the model does not describe the error. */
   errorShape(operation: ModelOperation, code: string): StructureShape | undefined;
-  /** Returns the traits of a member and of its target. The member's traits take precedence. */
-  traitsOf(member: Member): Traits;
 }
 
 /** The error for a model that cannot be used. The message quotes texts of the model. */
@@ -102,10 +149,20 @@ export const waitersTrait = 'smithy.waiters#waitable';
 
 /** Returns the member that is the whole body, if there is one. */
 export const bodyMemberOf = ({ members }: StructureShape): Member | undefined =>
-  members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
+  members.find(({ ownTraits }) => hasTrait(ownTraits, 'smithy.api#httpPayload'));
 
 /** True for the member that gets the idempotency token. */
-export const isIdempotencyToken = ({ traits }: Member): boolean => hasTrait(traits, 'smithy.api#idempotencyToken');
+export const isIdempotencyToken = ({ ownTraits }: Member): boolean =>
+  hasTrait(ownTraits, 'smithy.api#idempotencyToken');
+
+/** @throws ModelError if the bounds are no numbers */
+export function limitsOf({ shape, traits }: Member): ValueLimits {
+  const isNumber = shape.kind === 'integer' || shape.kind === 'number';
+  // The bounds of `integer` and `long` would take too much room in the list of tools. The schema refuses numbers that JavaScript would round.
+  const bits = 'type' in shape ? { byte: 7, short: 15 }[String(shape.type)] : undefined;
+  const ofType = bits !== undefined && { min: -(2 ** bits), max: 2 ** bits - 1 };
+  return { ...ofType, ...readTrait(traits, `smithy.api#${isNumber ? 'range' : 'length'}`, limitsSchema, shape.id) };
+}
 
 /**
  * Reads the value of a trait, if the trait is present.
@@ -120,21 +177,23 @@ export function readTrait<Value>(
   return hasTrait(traits, id) ? check(schema, traits[id], `${place}: trait ${id}`) : undefined;
 }
 
-const simpleTypes = [
-  'blob',
-  'boolean',
-  'string',
-  'byte',
-  'short',
-  'integer',
-  'long',
-  'float',
-  'double',
-  'bigInteger',
-  'bigDecimal',
-  'timestamp',
-  'document',
-] as const;
+/** The kinds of values of the simple types. */
+const kindsOfTypes = {
+  blob: 'blob',
+  boolean: 'boolean',
+  string: 'text',
+  byte: 'integer',
+  short: 'integer',
+  integer: 'integer',
+  long: 'integer',
+  float: 'number',
+  double: 'number',
+  bigInteger: 'bigNumber',
+  bigDecimal: 'bigNumber',
+  timestamp: 'timestamp',
+  document: 'document',
+} as const;
+const isSimpleType = (type: string): type is SimpleType => Object.hasOwn(kindsOfTypes, type);
 
 const maximumCharacters = 20_000_000;
 const maximumDepth = 200;
@@ -144,28 +203,22 @@ const shapeId = z.string().max(2000);
 const reference = z.object({ target: shapeId });
 const references = z.array(reference).max(maximumReferences).default([]);
 const traits = z.record(z.string(), z.unknown()).default({});
-const member = reference.extend({ traits });
-const members = z
-  .record(z.string().max(200), member)
-  // An absent argument `toString` would be the function that every object inherits.
-  .refine(
-    (all) => !Object.keys(all).some((name) => name in Object.prototype),
-    'a member has a name that every object has',
-  )
-  .default({});
-
-const rawShape = z.discriminatedUnion(
-  'type',
-  [
-    z.object({ type: z.enum(simpleTypes), traits }),
-    z.object({ type: z.enum(['structure', 'union']), members, traits }),
-    z.object({ type: z.literal('enum'), members, traits }),
-    z.object({ type: z.literal('intEnum'), members, traits }),
-    z.object({ type: z.enum(['list', 'set']), member, traits }),
-    z.object({ type: z.literal('map'), key: member, value: member, traits }),
-  ],
-  'must be a type of shapes in Smithy 2.0',
-);
+const rawMember = reference.extend({ traits });
+const rawShape = z.object({
+  type: z.string(),
+  members: z
+    .record(z.string().max(200), rawMember)
+    // An absent argument `toString` would be the function that every object inherits.
+    .refine(
+      (all) => !Object.keys(all).some((name) => name in Object.prototype),
+      'a member has a name that every object has',
+    )
+    .default({}),
+  member: z.unknown().optional(),
+  key: z.unknown().optional(),
+  value: z.unknown().optional(),
+  traits,
+});
 const rawOperation = z.object({
   type: z.literal('operation'),
   input: reference.default({ target: 'smithy.api#Unit' }),
@@ -181,17 +234,11 @@ const rawService = z.object({
   errors: references,
   traits,
 });
-const rawResource = z.object({
-  type: z.literal('resource'),
+const lifecycle = ['create', 'put', 'read', 'update', 'delete', 'list'] as const;
+const rawResource = z.looseObject({
   operations: references,
   collectionOperations: references,
   resources: references,
-  create: reference.optional(),
-  put: reference.optional(),
-  read: reference.optional(),
-  update: reference.optional(),
-  delete: reference.optional(),
-  list: reference.optional(),
 });
 const ast = z.object({
   smithy: z.string().regex(/^2(\.\d+)?$/, 'must be "2.0"'),
@@ -200,6 +247,7 @@ const ast = z.object({
 const httpTrait = z.object({ method: z.string(), uri: z.string(), code: z.int().default(200) });
 const namespaceTrait = z.object({ uri: z.string() });
 const serviceTrait = z.object({ sdkId: z.string().max(100).optional() });
+const limitsSchema = z.object({ min: z.coerce.number(), max: z.coerce.number() }).partial();
 const signingTrait = z.object({
   name: z.string().regex(/^[\w.-]{1,100}$/, 'must be letters, digits, ".", "_" and "-"'),
 });
@@ -223,14 +271,14 @@ export function readAst(json: unknown): Model {
     return shapes[id];
   };
   const service = readService(shapes);
-  const selectTraits = traitSelector(service.protocol);
 
   const shapesById = new Map<string, Shape>();
   const shapeOf = (id: string): Shape => {
-    const shape = shapesById.get(id) ?? predefinedShape(id) ?? readShape(id, jsonOf(id), selectTraits);
+    const shape = shapesById.get(id) ?? predefinedShape(id) ?? readShape(id, jsonOf(id), reader);
     shapesById.set(id, shape);
     return shape;
   };
+  const reader: Reader = { protocol: service.protocol, selectTraits: traitSelector(service.protocol), shapeOf };
 
   const serviceJson = check(rawService, jsonOf(service.id), service.id);
   const idsByName = new Map([...operationIds(serviceJson, jsonOf)].map((id) => [shapeName(id), id]));
@@ -238,15 +286,13 @@ export function readAst(json: unknown): Model {
   return {
     service,
     names: [...idsByName.keys()].sort(),
-    shape: shapeOf,
-    traitsOf: ({ target, traits }) => ({ ...shapeOf(target).traits, ...traits }),
     operation: (name) => {
       const id = idsByName.get(name);
       if (id === undefined)
         throw new ModelError(
           `the model has no operation ${quoteName(name)}${nearestHint(name, [...idsByName.keys()])}`,
         );
-      return readOperation(id, jsonOf(id), serviceJson.errors, shapeOf, selectTraits);
+      return readOperation(id, jsonOf(id), serviceJson.errors, reader);
     },
     errorShape: ({ errors }, code) => {
       try {
@@ -264,8 +310,15 @@ export function readAst(json: unknown): Model {
   };
 }
 
+/** What reading shapes needs. */
+interface Reader {
+  readonly protocol: Protocol;
+  readonly selectTraits: (traits: Traits) => Traits;
+  readonly shapeOf: (id: string) => Shape;
+}
+
 /** Many models have HTTP bindings although they have another protocol. */
-function traitSelector(protocol: Protocol): SelectTraits {
+function traitSelector(protocol: Protocol): Reader['selectTraits'] {
   if (protocol.startsWith('rest')) return (traits) => traits;
   // NIFCLOUD's protocols also take the path.
   const httpBinding = isNifcloud(protocol)
@@ -274,23 +327,19 @@ function traitSelector(protocol: Protocol): SelectTraits {
   return (traits) => Object.fromEntries(Object.entries(traits).filter(([id]) => !httpBinding.test(id)));
 }
 
-type SelectTraits = (traits: Traits) => Traits;
-
 function readOperation(
   id: string,
   json: unknown,
   errorsOfService: readonly z.output<typeof reference>[],
-  shapeOf: (id: string) => Shape,
-  selectTraits: SelectTraits,
+  { shapeOf, selectTraits }: Reader,
 ): ModelOperation {
   const raw = check(rawOperation, json, id);
-  const { input, output } = raw;
   const traits = selectTraits(raw.traits);
   return {
     id,
     name: shapeName(id),
-    input: requireStructure(shapeOf(input.target)),
-    output: requireStructure(shapeOf(output.target)),
+    input: requireStructure(shapeOf(raw.input.target)),
+    output: requireStructure(shapeOf(raw.output.target)),
     errors: [...raw.errors, ...errorsOfService].map(({ target }) => target),
     http: readTrait(traits, 'smithy.api#http', httpTrait, id) ?? { method: 'POST', uri: '/', code: 200 },
     traits,
@@ -298,7 +347,7 @@ function readOperation(
 }
 
 function requireStructure(shape: Shape): StructureShape {
-  if (shape.kind === 'structure') return shape;
+  if (shape.kind === 'structure' && !shape.isUnion) return shape;
   throw new ModelError(
     `shape ${placeName(shape.id)} must be a structure, because it is the input or output of an operation`,
   );
@@ -381,52 +430,115 @@ function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string)
   for (const id of resources) {
     const resource = check(rawResource, jsonOf(id), id);
     for (const { target } of resource.resources) resources.add(target);
-    const { create, put, read, update, delete: remove, list } = resource;
-    const lifecycle = [create, put, read, update, remove, list].filter((operation) => operation !== undefined);
-    for (const { target } of [...lifecycle, ...resource.operations, ...resource.collectionOperations])
+    const ofLifecycle = lifecycle.flatMap((name) =>
+      resource[name] === undefined ? [] : [check(reference, resource[name], `${id}: ${name}`)],
+    );
+    for (const { target } of [...ofLifecycle, ...resource.operations, ...resource.collectionOperations])
       operations.add(target);
   }
   return operations;
 }
 
-function readShape(id: string, json: unknown, selectTraits: SelectTraits): Shape {
-  const shape = check(rawShape, json, id);
-  const { traits } = shape;
-  switch (shape.type) {
+function readShape(id: string, json: unknown, reader: Reader): Shape {
+  const { type, members, traits, ...inner } = check(rawShape, json, id);
+  const memberAt = (name: 'member' | 'key' | 'value') =>
+    readMember(id, name, check(rawMember, inner[name], `${id}$${name}`), reader);
+  const valuesOf = <Value>(schema: z.ZodType<Value>): readonly Value[] =>
+    Object.entries(members).map(([name, { traits }]) =>
+      check(schema, traits['smithy.api#enumValue'] ?? name, `${id}$${name}`),
+    );
+  switch (type) {
     case 'structure':
-    case 'union': {
-      const members = Object.entries(shape.members).map(([name, member]) => ({
-        name,
-        target: member.target,
-        traits: selectTraits(member.traits),
-      }));
-      return { id, traits, kind: shape.type, members };
-    }
+    case 'union':
+      return {
+        id,
+        traits,
+        kind: 'structure',
+        isUnion: type === 'union',
+        members: Object.entries(members).map(([name, { target, traits }]) =>
+          readMember(id, name, { target, traits: reader.selectTraits(traits) }, reader),
+        ),
+      };
     case 'enum':
-      return { id, traits, kind: 'enum', values: enumValues(shape.members, z.string(), id) };
+      return { id, traits, kind: 'enum', type: 'string', values: valuesOf(z.string()) };
     case 'intEnum':
-      return { id, traits, kind: 'intEnum', values: enumValues(shape.members, z.int(), id) };
+      return { id, traits, kind: 'integer', type: 'integer', values: valuesOf(z.int()) };
     case 'list':
     case 'set':
-      return { id, traits, kind: 'list', member: { name: 'member', ...shape.member } };
+      return { id, traits, kind: 'list', element: memberAt('member') };
     case 'map':
-      return { id, traits, kind: 'map', key: { name: 'key', ...shape.key }, value: { name: 'value', ...shape.value } };
+      return { id, traits, kind: 'map', key: memberAt('key'), element: memberAt('value') };
     default:
-      return { id, traits, kind: 'simple', type: shape.type };
+      if (isSimpleType(type)) return { id, traits, kind: kindsOfTypes[type], type };
+      throw new ModelError(`${placeName(id)} at type: must be a type of shapes in Smithy 2.0`);
   }
 }
 
-const enumValues = <Value>(raw: z.output<typeof members>, value: z.ZodType<Value>, id: string): readonly Value[] =>
-  Object.entries(raw).map(([name, { traits }]) =>
-    check(value, traits['smithy.api#enumValue'] ?? name, `${id}$${name}`),
+function readMember(
+  structure: string,
+  name: string,
+  { target, traits: ownTraits }: z.output<typeof rawMember>,
+  { shapeOf, protocol }: Reader,
+): Member {
+  const allTraits = lazy(() => ({ ...shapeOf(target).traits, ...ownTraits }));
+  return {
+    name,
+    memberName: name,
+    ownTraits,
+    isOfApiKey: name.toLowerCase() === 'value' && /(?:api-?|plan)key/i.test(shapeName(structure)),
+    get requestName() {
+      return requestNameOf(this, protocol);
+    },
+    get traits() {
+      return allTraits();
+    },
+    get shape() {
+      return shapeOf(target);
+    },
+    get isRequired() {
+      return hasTrait(allTraits(), 'smithy.api#required');
+    },
+    get isSensitive() {
+      return isSensitive(this);
+    },
+    get location() {
+      if (hasTrait(allTraits(), 'smithy.api#httpLabel')) return 'path';
+      const isInHeaders = ['httpHeader', 'httpPrefixHeaders'].some((id) => hasTrait(allTraits(), `smithy.api#${id}`));
+      return isInHeaders ? 'headers' : undefined;
+    },
+    get documentation() {
+      return documentationText(textTrait(allTraits(), 'smithy.api#documentation') ?? '');
+    },
+  };
+}
+
+function isSensitive({ traits, shape }: Member): boolean {
+  if (hasTrait(traits, 'smithy.api#sensitive')) return true;
+  return (
+    (shape.kind === 'list' && isSensitive(shape.element)) ||
+    (shape.kind === 'map' && (isSensitive(shape.key) || isSensitive(shape.element)))
   );
+}
+
+/** Of a flattened list or map, requests have only the entries, so its name in the model is returned. */
+function requestNameOf({ memberName, ownTraits, shape }: Member, protocol: Protocol): string {
+  const trait = (id: string) => textTrait(ownTraits, id);
+  if (protocol.startsWith('awsJson')) return memberName;
+  if (protocol === 'restJson1') return trait('smithy.api#jsonName') ?? memberName;
+  const isEc2 = protocol === 'ec2Query';
+  // EC2's protocol flattens every list, even without the trait.
+  const isFlattened = isEc2 || hasTrait(ownTraits, 'smithy.api#xmlFlattened');
+  if (isFlattened && (shape.kind === 'list' || shape.kind === 'map')) return memberName;
+  const nameInXml = trait('smithy.api#xmlName') ?? memberName;
+  return isEc2 ? (trait('aws.protocols#ec2QueryName') ?? sentenceCase(nameInXml)) : nameInXml;
+}
 
 /** Returns a shape that Smithy defines for all models, such as `smithy.api#PrimitiveLong`. */
 function predefinedShape(id: string): Shape | undefined {
   if (!id.startsWith('smithy.api#')) return undefined;
   // `Unit` is the input or output of an operation without fields.
-  if (shapeName(id) === 'Unit') return { id, traits: {}, kind: 'structure', members: [] };
+  if (id === 'smithy.api#Unit') return { id, traits: {}, kind: 'structure', isUnion: false, members: [] };
   const name = shapeName(id).replace(/^Primitive/, '');
-  const type = simpleTypes.find((type) => type === name.charAt(0).toLowerCase() + name.slice(1));
-  return type && { id, traits: {}, kind: 'simple', type };
+  const type = name.charAt(0).toLowerCase() + name.slice(1);
+  return isSimpleType(type) ? { id, traits: {}, kind: kindsOfTypes[type], type } : undefined;
 }

@@ -1,7 +1,6 @@
 /** Makes the operations of a whole service, one at a time. */
 import type { Operation } from '../tools/define-operation.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
-import { structureOf } from './arguments.js';
 import { changeSettings } from './draft.js';
 import { openModel, operationMaker } from './from-model.js';
 import { effectOf } from './guess-effect.js';
@@ -24,8 +23,8 @@ export interface OpenService {
 /** The ends of names of fields that hold secrets only in an answer that gives out secrets, such as an address with a signature. */
 const endOfSecret = /(?:ur[il]|location|value|(?<=unlock)code)$/i;
 
-function secretsIn(model: Model, { output }: ModelOperation): string[] {
-  const names = fieldsAtAnyDepth(structureOf(model, output).fields()).map(({ memberName }) => memberName);
+function secretsIn({ output }: ModelOperation): string[] {
+  const names = fieldsAtAnyDepth(output.members).map(({ memberName }) => memberName);
   return [...new Set(names.filter((name) => endOfSecret.test(name)))];
 }
 
@@ -47,7 +46,7 @@ export async function openService(
     const { effect: drafted, givesSecrets } = effectOf(model, operation);
     const effect = own?.effect ?? drafted;
     const isRead = effect === 'read';
-    const secretNames = isRead && givesSecrets ? secretsIn(model, operation) : [];
+    const secretNames = isRead && givesSecrets ? secretsIn(operation) : [];
     // Plans say of each deletion that it cannot be undone.
     const isUnclear = !isRead && effect !== 'delete' && own?.irreversible === undefined;
     const settingsOfOperation = operationSettings.parse({

@@ -1,6 +1,6 @@
 import { fieldsAtAnyDepth } from './argument-names.js';
-import type { Argument, ValueRules } from './arguments.js';
 import { shortenText } from './documentation-text.js';
+import { type Member, textTrait } from './model.js';
 
 /** A pattern of an API model as a check of texts, or the reason why the cloud checks it. */
 type ReadPattern =
@@ -51,19 +51,20 @@ function expressionOf(pattern: string): RegExp | undefined {
   }
 }
 
-export const uncheckedPatterns = (fields: readonly Argument[]): readonly string[] =>
+/** Returns a sentence for each of the first ten arguments with a pattern that only the cloud checks. */
+export const uncheckedPatterns = (fields: readonly Member[]): readonly string[] =>
   fieldsAtAnyDepth(fields)
-    .flatMap(({ name, rules }) => {
-      const pattern = patternIn(rules);
+    .flatMap((field) => {
+      const pattern = patternIn(field);
       const read = pattern === undefined ? undefined : readPattern(pattern);
       if (read?.kind !== 'unchecked') return [];
-      return [`The pattern of ${shortenText(name, 200)} is left to the cloud, because ${read.reason}.`];
+      return [`The pattern of ${shortenText(field.name, 200)} is left to the cloud, because ${read.reason}.`];
     })
-    .slice(0, maximumSentences);
+    .slice(0, 10);
 
-const maximumSentences = 10;
-
-function patternIn(rules: ValueRules): string | undefined {
-  if (rules.kind === 'list' || rules.kind === 'map') return patternIn(rules.element());
-  return rules.kind === 'text' ? rules.pattern : undefined;
-}
+const patternIn = ({ shape, traits }: Member): string | undefined =>
+  shape.kind === 'list' || shape.kind === 'map'
+    ? patternIn(shape.element)
+    : shape.kind === 'text'
+      ? textTrait(traits, 'smithy.api#pattern')
+      : undefined;

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import {
   hasTrait,
   type Member,
-  type Model,
   type ModelOperation,
   readTrait,
   type Shape,
@@ -43,49 +42,41 @@ const timestampNumbers: Readonly<Record<string, number>> = { 'date-time': 5, 'ht
  * @param use `request`, or the format of an answer, whose values stay as they came because the protocols would round large integers
  */
 export function operationSchemasOf(
-  model: Model,
   use: 'request' | keyof typeof unconvertedTypeNumber,
 ): (operation: ModelOperation) => $OperationSchema {
-  const converted = new Map<string, $Schema>();
+  const converted = new Map<Shape, $Schema>();
   const isUnconverted = use !== 'request';
   const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedTypeNumber[use] : typeNumbers[type]);
 
   /** A function, because a shape may contain itself. */
-  const shapeReference = (id: string): $SchemaRef => {
+  const shapeReference = (shape: Shape): $SchemaRef => {
     return () => {
-      const schema = converted.get(id) ?? shapeSchema(model.shape(id), memberReference, typeNumber);
-      converted.set(id, schema);
+      const schema = converted.get(shape) ?? shapeSchema(shape, memberReference, typeNumber);
+      converted.set(shape, schema);
       return schema;
     };
   };
 
   const memberReference = (member: Member): $SchemaRef => [
-    isUnconverted ? unconvertedTarget(member) : convertedTarget(member),
-    protocolTraits(member.traits, member.target),
+    (isUnconverted ? wholeBodyType(member) : timestampType(member)) ?? shapeReference(member.shape),
+    protocolTraits(member.ownTraits, member.name),
   ];
-
-  /** A simple value that is the whole body keeps its type, because the protocol would parse a body of another type. */
-  const unconvertedTarget = ({ target, traits }: Member) => {
-    const shape = model.shape(target);
-    if (!hasTrait(traits, 'smithy.api#httpPayload')) return shapeReference(target);
-    if (shape.kind === 'enum') return typeNumbers.string;
-    return shape.kind === 'simple' ? typeNumbers[shape.type] : shapeReference(target);
-  };
-
-  const convertedTarget = (member: Member) => {
-    const format = textTrait(model.traitsOf(member), 'smithy.api#timestampFormat');
-    const timestampNumber = format === undefined ? undefined : timestampNumbers[format];
-    return timestampNumber ?? shapeReference(member.target);
-  };
 
   return ({ id, name, http, input, output, traits }) => ({
     namespace: namespaceOf(id),
     name,
     traits: { ...protocolTraits(traits, id), http: [http.method, http.uri, http.code] },
-    input: shapeReference(input.id),
-    output: shapeReference(output.id),
+    input: shapeReference(input),
+    output: shapeReference(output),
   });
 }
+
+/** A simple value that is the whole body keeps its type, because the protocol would parse a body of another type. */
+const wholeBodyType = ({ ownTraits, shape }: Member): number | undefined =>
+  hasTrait(ownTraits, 'smithy.api#httpPayload') && 'type' in shape ? typeNumbers[shape.type] : undefined;
+
+const timestampType = ({ traits }: Member): number | undefined =>
+  timestampNumbers[textTrait(traits, 'smithy.api#timestampFormat') ?? ''];
 
 const namespaceOf = (id: string): string => id.slice(0, id.indexOf('#'));
 
@@ -100,21 +91,17 @@ function shapeSchema(
   const name = shapeName(id);
   const traits = protocolTraits(shape.traits, id);
   switch (shape.kind) {
-    case 'simple':
-      return [kinds.simple, namespace, name, traits, typeNumber(shape.type)];
-    case 'enum':
-      return [kinds.simple, namespace, name, traits, typeNumber('string')];
-    case 'intEnum':
-      return [kinds.simple, namespace, name, traits, typeNumber('integer')];
     case 'list':
-      return [kinds.list, namespace, name, traits, memberReference(shape.member)];
+      return [kinds.list, namespace, name, traits, memberReference(shape.element)];
     case 'map':
-      return [kinds.map, namespace, name, traits, memberReference(shape.key), memberReference(shape.value)];
-    case 'structure':
-    case 'union': {
-      const memberNames = shape.members.map(({ name }) => name);
-      return [kinds[shape.kind], namespace, name, traits, memberNames, shape.members.map(memberReference)];
+      return [kinds.map, namespace, name, traits, memberReference(shape.key), memberReference(shape.element)];
+    case 'structure': {
+      const memberNames = shape.members.map((member) => member.name);
+      const kind = shape.isUnion ? kinds.union : kinds.structure;
+      return [kind, namespace, name, traits, memberNames, shape.members.map(memberReference)];
     }
+    default:
+      return [kinds.simple, namespace, name, traits, typeNumber(shape.type)];
   }
 }
 

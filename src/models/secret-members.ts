@@ -2,7 +2,7 @@ import { longestSecretName, secretNameDescription } from '../tools/schema/fields
 import { nameInWords } from '../util/field-names.js';
 import { fieldsAtAnyDepth, fieldsInside, isNamed } from './argument-names.js';
 import { isTooDeep } from './argument-schema.js';
-import type { Argument, ValueRules } from './arguments.js';
+import type { Member, Shape } from './model.js';
 import type { OperationSettings } from './model-settings.js';
 
 /**
@@ -11,7 +11,7 @@ import type { OperationSettings } from './model-settings.js';
  * announcements do not, and the store seals it.
  */
 
-export type IsMember = (field: Argument) => boolean;
+export type IsMember = (field: Member) => boolean;
 
 export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 'secretNames' | 'notSecret'>): {
   readonly isSecret: IsMember;
@@ -19,9 +19,9 @@ export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 's
   /** Also true for a sensitive value of any kind, such as a parameter that holds a password. */
   readonly mayBeSecret: IsMember;
 } {
-  const isSecret = (field: Argument) =>
+  const isSecret = (field: Member) =>
     isNamed(secretNames, field) || (isLikeSecret(field) && !isNamed(notSecret, field));
-  const isAnyValue = ({ isSensitive, memberName }: Argument) => isSensitive && memberName.toLowerCase() === 'value';
+  const isAnyValue = ({ isSensitive, memberName }: Member) => isSensitive && memberName.toLowerCase() === 'value';
   return {
     isSecret,
     isPrivate: (field) => field.isSensitive && !isSecret(field),
@@ -29,8 +29,8 @@ export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 's
   };
 }
 
-const isLikeSecret = ({ memberName, requestName, isOfApiKey, isSensitive, location, rules }: Argument): boolean =>
-  holdsText(rules) &&
+const isLikeSecret = ({ memberName, requestName, isOfApiKey, isSensitive, location, shape }: Member): boolean =>
+  holdsText(shape) &&
   (isOfApiKey ||
     isNamedLikeSecret(memberName) ||
     isNamedLikeSecret(requestName) ||
@@ -38,26 +38,21 @@ const isLikeSecret = ({ memberName, requestName, isOfApiKey, isSensitive, locati
     // In a path, it is the ID of the key.
     (location !== 'path' && apiKey.test(nameInWords(memberName))));
 
-const holdsText = (rules: ValueRules): boolean =>
-  rules.kind === 'text' ||
-  rules.kind === 'blob' ||
-  ((rules.kind === 'list' || rules.kind === 'map') && holdsText(rules.element()));
+const holdsText = (shape: Shape): boolean =>
+  shape.kind === 'text' ||
+  shape.kind === 'blob' ||
+  ((shape.kind === 'list' || shape.kind === 'map') && holdsText(shape.element.shape));
 
 /** Returns the paths of secret arguments, such as `users[].password`. A map or a deep structure with a secret is secret as a whole. */
-export const secretPaths = (fields: readonly Argument[], isSecret: IsMember): readonly string[] =>
-  fields.flatMap((field) => (isSecret(field) ? [field.name] : pathsInValue(field.rules, [], field.name, isSecret)));
+export const secretPaths = (fields: readonly Member[], isSecret: IsMember): readonly string[] =>
+  fields.flatMap((field) => (isSecret(field) ? [field.name] : pathsInValue(field.shape, [], field.name, isSecret)));
 
-function pathsInValue(
-  rules: ValueRules,
-  around: readonly string[],
-  path: string,
-  isSecret: IsMember,
-): readonly string[] {
-  if (rules.kind === 'list') return pathsInValue(rules.element(), around, `${path}[]`, isSecret);
-  if (rules.kind !== 'structure' || isTooDeep(rules, around)) return fieldsInside(rules).some(isSecret) ? [path] : [];
-  return rules.fields().flatMap((field) => {
+function pathsInValue(shape: Shape, around: readonly string[], path: string, isSecret: IsMember): readonly string[] {
+  if (shape.kind === 'list') return pathsInValue(shape.element.shape, around, `${path}[]`, isSecret);
+  if (shape.kind !== 'structure' || isTooDeep(shape, around)) return fieldsInside(shape).some(isSecret) ? [path] : [];
+  return shape.members.flatMap((field) => {
     const fieldPath = `${path}.${field.name}`;
-    return isSecret(field) ? [fieldPath] : pathsInValue(field.rules, [...around, rules.id], fieldPath, isSecret);
+    return isSecret(field) ? [fieldPath] : pathsInValue(field.shape, [...around, shape.id], fieldPath, isSecret);
   });
 }
 
@@ -72,37 +67,37 @@ export interface NamedSecret {
 }
 
 export interface ArgumentsWithNames {
-  readonly fields: readonly Argument[];
+  readonly fields: readonly Member[];
   readonly secrets: readonly NamedSecret[];
 }
 
 /** Adds an argument for the name of each secret, except for secrets in lists, maps and deep structures. */
 export function withSecretNames(
-  fields: readonly Argument[],
+  fields: readonly Member[],
   mayBeSecret: IsMember,
   around: readonly string[] = [],
   prefix = '',
 ): ArgumentsWithNames {
   const secrets: NamedSecret[] = [];
-  const withNames = fields.flatMap((field): readonly Argument[] => {
-    const { name, isRequired, rules } = field;
+  const withNames = fields.flatMap((field): readonly Member[] => {
+    const { name, isRequired, shape } = field;
     const path = prefix + name;
     if (mayBeSecret(field)) {
       const named = nameArgument(field);
       const isTaken = fields.some((other) => isNamed([named.name], other));
-      if (isTaken || (rules.kind !== 'text' && rules.kind !== 'blob')) return [field];
-      secrets.push({ path, namePath: prefix + named.name, isRequired, isBlob: rules.kind === 'blob' });
+      if (isTaken || (shape.kind !== 'text' && shape.kind !== 'blob')) return [field];
+      secrets.push({ path, namePath: prefix + named.name, isRequired, isBlob: shape.kind === 'blob' });
       return [{ ...field, isRequired: false }, named];
     }
-    if (rules.kind !== 'structure' || isTooDeep(rules, around)) return [field];
-    const inner = withSecretNames(rules.fields(), mayBeSecret, [...around, rules.id], `${path}.`);
+    if (shape.kind !== 'structure' || isTooDeep(shape, around)) return [field];
+    const inner = withSecretNames(shape.members, mayBeSecret, [...around, shape.id], `${path}.`);
     secrets.push(...inner.secrets);
-    return inner.secrets.length === 0 ? [field] : [{ ...field, rules: { ...rules, fields: () => inner.fields } }];
+    return inner.secrets.length === 0 ? [field] : [{ ...field, shape: { ...shape, members: inner.fields } }];
   });
   return { fields: withNames, secrets };
 }
 
-function nameArgument({ name }: Argument): Argument {
+function nameArgument({ name }: Member): Member {
   const nameOfName = `${name}SecretName`;
   return {
     name: nameOfName,
@@ -112,12 +107,14 @@ function nameArgument({ name }: Argument): Argument {
     isSensitive: false,
     isOfApiKey: false,
     documentation: secretNameDescription,
-    rules: { kind: 'text', limits: { min: 1, max: longestSecretName } },
+    ownTraits: {},
+    traits: { 'smithy.api#length': { min: 1, max: longestSecretName } },
+    shape: { id: 'smithy.api#String', traits: {}, kind: 'text', type: 'string' },
   };
 }
 
 export const mayHoldPrivate = (
-  fields: readonly Argument[],
+  fields: readonly Member[],
   values: Readonly<Record<string, unknown>>,
   isPrivate: IsMember,
 ): boolean => fieldsAtAnyDepth(fields.filter(({ name }) => values[name] !== undefined)).some(isPrivate);

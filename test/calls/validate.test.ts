@@ -4,6 +4,7 @@ import { fingerprint } from '../../src/calls/hide-secrets.js';
 import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
 import { validate } from '../../src/calls/validate.js';
 import { valueSchema } from '../../src/models/argument-schema.js';
+import type { Member, Shape } from '../../src/models/model.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { Actor } from '../../src/tools/next.js';
@@ -296,12 +297,16 @@ describe('the user is asked', () => {
   };
   const restore = { ...restoreInstance.example };
   const upload = { bucket: 'b', object: 'o', uploadId: 'u' };
+  const memberOf = (shape: Shape): Member => ({
+    ...{ name: 'a', memberName: 'a', requestName: 'a', ownTraits: {}, traits: {}, documentation: '', shape },
+    ...{ isRequired: true, isSensitive: false, isOfApiKey: false },
+  });
   const encoded: Operation = {
     ...restoreInstance,
     input: () =>
       z.strictObject({
-        Item: valueSchema({ kind: 'structure', id: 'a', isUnion: false, fields: () => [] }),
-        Cover: valueSchema({ kind: 'blob', limits: {} }),
+        Item: valueSchema(memberOf({ kind: 'structure', id: 'a', traits: {}, isUnion: false, members: [] })),
+        Cover: valueSchema(memberOf({ kind: 'blob', type: 'blob', id: 'b', traits: {} })),
         ...consentArguments(),
       }),
   };

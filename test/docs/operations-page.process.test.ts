@@ -56,7 +56,7 @@ describe('from a model', () => {
     expect(stdout).toContain('\noperations: 2, problems: 0\n');
     expect(stdout).toMatch(/^s3_list_objects_v2 {2}\(storage, read/m);
     expect(stdout).toMatch(/^ListObjectsV2 /m);
-    expect(stdout).toMatch(/^DeleteObjects was accepted\. Its answer has 1 in Deleted: "old\.csv"\.$/m);
+    expect(stdout).toMatch(/^DeleteObjects was accepted: 1 in Deleted: "old\.csv"\.$/m);
   });
 });
 
@@ -70,7 +70,7 @@ test('without a model, a small one is written, and its tools work in the sandbox
   const [checked = '', called] = stdout.split(/(?<=^operations: .*\n)/m);
   expect(checked).toContain('GET https://catalog.example.com/v1/resource-groups/demo-group');
   expect(checked).toMatch(/\noperations: 2, problems: 0\n$/);
-  expect(called).toMatch(/^ListResourceGroups found 1 in groups: "demo-group"\.$/m);
+  expect(called).toMatch(/^ListResourceGroups succeeded: 1 in groups: "demo-group"\.$/m);
   expect(called).toContain('GetResourceGroup succeeded: status "provisioned", name "demo-group".');
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { translatePath, withListedNames } from '../../src/models/argument-names.js';
-import { argumentsOf } from '../../src/models/arguments.js';
+import { argumentsOf } from '../../src/models/chosen-operation.js';
 import { member, smallModel } from './small-model.js';
 
 /** Names of arguments: as in the model, while calls and settings may also have the names in requests, which depend on the protocol. */
@@ -34,7 +34,7 @@ const input = {
 
 const argumentsWith = (protocol: string, members: Parameters<typeof smallModel>[0][string]['input'] = input) => {
   const model = smallModel({ Put: { input: members ?? {} } }, shapes, protocol);
-  return argumentsOf(model, model.operation('Put').input, () => false);
+  return argumentsOf(model.operation('Put'));
 };
 
 test.each([

@@ -3,10 +3,9 @@ import * as z from 'zod';
 import { inputJsonSchema } from '../../src/mcp/tool-schemas.js';
 import { withListedNames } from '../../src/models/argument-names.js';
 import { argumentShape } from '../../src/models/argument-schema.js';
-import { argumentsOf } from '../../src/models/arguments.js';
+import { memberValues } from '../../src/models/convert-values.js';
 import { exampleArguments } from '../../src/models/example-arguments.js';
-import { objectListing } from '../../src/models/fit-listings.js';
-import { memberValues } from '../../src/models/member-values.js';
+import { listTool } from '../../src/models/fit-listings.js';
 import { uncheckedPatterns } from '../../src/models/read-pattern.js';
 import { secretPaths } from '../../src/models/secret-members.js';
 import { schemaProblems } from '../support/schema-problems.js';
@@ -75,8 +74,7 @@ const input = {
 };
 
 const model = smallModel({ Lend: { input } }, shapes);
-const fields = argumentsOf(model, model.operation('Lend').input, () => false);
-const full = { depth: 3, about: 60, values: 12, tool: 90 };
+const fields = model.operation('Lend').input.members;
 const schema = z.strictObject(argumentShape(fields));
 
 const problemOf = (given: object): string | undefined => {
@@ -155,29 +153,27 @@ test.each<[object, RegExp]>([
 });
 
 describe('the schema for hosts', () => {
-  const listing = (level: typeof full) => objectListing(fields, level);
+  const listing = (tools: number) =>
+    listTool({ title: 'Lend', description: 'Lends.', fields, control: {} }, tools).input;
 
-  test.each([full, { depth: 1, about: 0, values: 0, tool: 0 }])('has only what every host accepts, at %j', (detail) => {
-    expect(schemaProblems(listing(detail))).toEqual([]);
+  test.each([1, 12, 30])('has only what every host accepts, in a list of %i tools', (tools) => {
+    expect(schemaProblems(listing(tools))).toEqual([]);
   });
 
   test('has the types of the rules, the same arguments and the same required ones', () => {
     const { properties: rules, required } = inputJsonSchema(schema);
-    const { properties: listed, required: alsoRequired } = listing(full);
+    const { properties: listed, required: alsoRequired } = listing(1);
     const types = (all: unknown) =>
       Object.entries(Object(all)).map(([name, property]) => [name, Object(property).type]);
     expect(types(listed)).toEqual(types(rules));
     expect(alsoRequired).toEqual(required);
   });
 
-  test('writes what JSON text holds, and leaves long enumerations out', () => {
-    const { properties } = listing({ depth: 0, about: 60, values: 1, tool: 90 });
-    expect(properties).toMatchObject({
-      Tags: { type: 'string' },
-      Box: { type: 'string', description: expect.stringContaining('{Label, Inner?}') },
-      Binding: { type: 'string', description: expect.stringContaining('SOFT') },
+  test('writes what JSON text holds', () => {
+    expect(listing(1).properties).toMatchObject({
+      Tags: { type: 'string', description: 'Tags. JSON text.' },
+      Box: { properties: { Inner: { properties: { Inner: { description: 'Inner. JSON text: {Label, Inner?}' } } } } },
     });
-    expect(properties).not.toHaveProperty('Binding.enum');
   });
 });
 
@@ -193,7 +189,7 @@ test('says which patterns are left to the cloud, at any depth', () => {
       },
     },
   );
-  expect(uncheckedPatterns(argumentsOf(nested, nested.operation('Lend').input, () => false))).toEqual([
+  expect(uncheckedPatterns(nested.operation('Lend').input.members)).toEqual([
     'The pattern of Slow is left to the cloud, because it repeats a group.',
     'The pattern of Foreign is left to the cloud, because JavaScript cannot read it.',
     'The pattern of By is left to the cloud, because it repeats a group.',
@@ -216,7 +212,7 @@ test('a structure in many places is searched once for patterns and secrets', () 
       'small#Level10': { type: 'structure', members: { By: { target: 'small#Slow' } } },
     },
   );
-  const fields = argumentsOf(model, model.operation('Lend').input);
+  const fields = model.operation('Lend').input.members;
   expect(uncheckedPatterns(fields)).toHaveLength(1);
 
   let asked = 0;
@@ -231,7 +227,7 @@ test('a structure in many places is searched once for patterns and secrets', () 
 
 test('a part of the path has at most 2048 bytes, and cannot address another resource', () => {
   const paths = smallModel({ Get: { input: { Id: member('String', { required: {}, httpLabel: {} }) } } });
-  const id = z.strictObject(argumentShape(argumentsOf(paths, paths.operation('Get').input, () => false)));
+  const id = z.strictObject(argumentShape(paths.operation('Get').input.members));
   for (const Id of ['', '.', '..', 'a/../b', '..;x']) expect(id.safeParse({ Id }).success, Id).toBe(false);
   expect(id.safeParse({ Id: 'é'.repeat(1025) }).error?.issues).toMatchObject([
     { message: 'must have at most 2048 bytes' },
@@ -245,7 +241,7 @@ test('a list in a header has at most 4096 bytes in all', () => {
     { Get: { input: { Parts: member('small#Names', { httpHeader: 'x-parts' }) } } },
     { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } },
   );
-  const [parts] = Object.values(argumentShape(argumentsOf(headers, headers.operation('Get').input, () => false)));
+  const [parts] = Object.values(argumentShape(headers.operation('Get').input.members));
   const half = 'a'.repeat(2047);
   expect(parts?.safeParse([half, half]).success).toBe(true);
   expect(parts?.safeParse([half, `${half}a`]).error?.issues).toMatchObject([
@@ -264,7 +260,7 @@ test.each([
     { Put: { input: { Metadata: member('small#Metadata', { httpPrefixHeaders: 'x-meta-' }) } } },
     { 'small#Metadata': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'smithy.api#String' } } },
   );
-  const [field, ...others] = argumentsOf(metadata, metadata.operation('Put').input);
+  const [field, ...others] = metadata.operation('Put').input.members;
   if (field === undefined) throw new Error('there is none');
   const headers = z.strictObject(argumentShape([field, ...others]));
   for (const Metadata of [given, JSON.stringify(given)])

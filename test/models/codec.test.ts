@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { argumentsOf } from '../../src/models/arguments.js';
 import { createCodec } from '../../src/models/codec.js';
 import type { Protocol } from '../../src/models/model.js';
 import { encodeRequest } from '../../src/transport/request.js';
@@ -97,9 +96,9 @@ describe('each protocol has its address, headers and body', () => {
 
   test.each<Protocol>(['awsJson1_0', 'awsJson1_1', 'awsQuery', 'ec2Query'])('%s has no HTTP bindings', (protocol) => {
     const input = { Title: { traits: { httpLabel: {} } }, Room: { traits: { httpQuery: 'room' } } };
-    const { model, operation } = libraryWith(protocol, { http: { method: 'DELETE', uri: '/books/{Title}' }, input });
+    const { operation } = libraryWith(protocol, { http: { method: 'DELETE', uri: '/books/{Title}' }, input });
     expect(operation.http).toMatchObject({ method: 'POST', uri: '/' });
-    expect(argumentsOf(model, operation.input)).toMatchObject([
+    expect(operation.input.members).toMatchObject([
       { name: 'Title', location: undefined },
       { name: 'Room', location: undefined },
     ]);

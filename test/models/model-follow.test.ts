@@ -102,7 +102,7 @@ test('the plan of a change shows what is there, but nothing private', async () =
 test.each([
   ['is refused', { status: 403, body: { __type: 'AccessDenied' } }, 'What is there now is not known.'],
   ['finds nothing', { status: 400, body: { __type: 'VolumeNotFound' } }, 'What is there now is not known.'],
-  ['finds an empty list', { status: 200, body: { Volumes: [] } }, 'DescribeVolumes found 0 in Volumes.'],
+  ['finds an empty list', { status: 200, body: { Volumes: [] } }, 'DescribeVolumes shows 0 in Volumes.'],
 ])('a read that %s does not stop the change', async (_what, answered, text) => {
   answer = answered;
   const { planned, ended, targets } = await planOf('ModifyVolume', { VolumeId: 'vol-1' });

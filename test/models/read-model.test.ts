@@ -92,22 +92,9 @@ describe('a Smithy model', () => {
     expect(model.operation('CountBooks').http).toEqual({ method: 'POST', uri: '/', code: 200 });
   });
 
-  test.each([
-    ['lib#Binding', { kind: 'enum', values: ['soft', 'HARD'] }],
-    ['lib#Shelf', { kind: 'intEnum', values: [4] }],
-    ['lib#Place', { kind: 'union', members: [{ name: 'Room' }] }],
-    ['lib#Loans', { kind: 'map', key: { target: 'lib#Title' }, value: { target: 'smithy.api#Timestamp' } }],
-    ['lib#Titles', { kind: 'list', member: { target: 'lib#Title' } }],
-    ['smithy.api#PrimitiveInteger', { kind: 'simple', type: 'integer' }],
-    ['smithy.api#BigDecimal', { kind: 'simple', type: 'bigDecimal' }],
-    ['smithy.api#Unit', { kind: 'structure', members: [] }],
-  ])('has the shape %s', (id, shape) => {
-    expect(model.shape(id)).toMatchObject(shape);
-  });
-
   test('joins the traits of a member with those of its target', () => {
     const [titles] = model.operation('LendBooks').input.members;
-    expect(titles && model.traitsOf(titles)).toEqual({
+    expect(titles?.traits).toEqual({
       'smithy.api#jsonName': 'titles',
       'smithy.api#required': {},
       'smithy.api#length': { max: 3 },
@@ -143,7 +130,8 @@ describe('a model of botocore', () => {
   test('may have a shape with the name of the service', () => {
     const shapes = { Service: { type: 'structure' }, Lending: { type: 'structure' } };
     const withPrefix = { ...metadata, protocol: 'json', targetPrefix: 'Lending' };
-    expect(readBotocore({ metadata, operations: {}, shapes }).shape('botocore#Service')).toMatchObject({ members: [] });
+    const named = { Lend: { ...operation, input: { shape: 'Service' } } };
+    expect(readBotocore({ metadata, operations: named, shapes }).operation('Lend').input.members).toEqual([]);
     expect(readBotocore({ metadata: withPrefix, operations: {}, shapes }).service.id).toBe('botocore.service#Lending');
   });
 
@@ -162,7 +150,7 @@ describe('a model of botocore', () => {
       Path: { shape: 'Text', location: 'uri', locationName: 'path' },
     });
     expect(model.operation('Lend').http.uri).toBe('/books/{Id}/{Path+}');
-    expect(model.operation('Lend').input.members[0]?.traits).toEqual({
+    expect(model.operation('Lend').input.members[0]?.ownTraits).toEqual({
       'smithy.api#httpLabel': {},
       'smithy.api#required': {},
     });
@@ -181,17 +169,17 @@ describe('a model of botocore', () => {
     [{ shape: 'Map', flattened: true }, { 'smithy.api#xmlFlattened': {} }],
     [{ shape: 'Named' }, { 'smithy.api#jsonName': 'NameOfShape' }],
   ])('a member %j has the traits %j', (member, traits) => {
-    expect(withMembers({ M: member }).operation('Lend').input.members[0]?.traits).toEqual(traits);
+    expect(withMembers({ M: member }).operation('Lend').input.members[0]?.ownTraits).toEqual(traits);
   });
 
   test.each([
-    ['Text', { kind: 'simple', traits: { 'smithy.api#length': { min: 2 }, 'smithy.api#pattern': '^a' } }],
-    ['Count', { kind: 'simple', type: 'integer', traits: { 'smithy.api#range': { max: 9 } } }],
+    ['Text', { kind: 'text', traits: { 'smithy.api#length': { min: 2 }, 'smithy.api#pattern': '^a' } }],
+    ['Count', { kind: 'integer', type: 'integer', traits: { 'smithy.api#range': { max: 9 } } }],
     ['Kind', { kind: 'enum', values: ['a b', 'c'] }],
-    ['Choice', { kind: 'union', members: [{ name: 'A' }] }],
-    ['Any', { kind: 'simple', type: 'document' }],
+    ['Choice', { isUnion: true, members: [{ name: 'A' }] }],
+    ['Any', { kind: 'document' }],
   ])('a shape %s is converted', (shape, expected) => {
-    expect(withMembers({}).shape(`botocore#${shape}`)).toMatchObject(expected);
+    expect(withMembers({ M: { shape } }).operation('Lend').input.members[0]?.shape).toMatchObject(expected);
   });
 
   test('takes the name of the XML root from the operation', () => {

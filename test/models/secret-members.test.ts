@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { argumentsOf, structureOf } from '../../src/models/arguments.js';
 import { mayHoldPrivate, secrecyIn, secretPaths } from '../../src/models/secret-members.js';
 import { member, smallModel } from './small-model.js';
 
@@ -45,7 +44,7 @@ const model = smallModel(
     'small#ApiKey': { type: 'structure', members: { value: text, id: text } },
   },
 );
-const fields = argumentsOf(model, model.operation('Create').input);
+const fields = model.operation('Create').input.members;
 const named = (name: string) => fields.filter((field) => field.name === name);
 
 describe('of an argument', () => {
@@ -85,9 +84,9 @@ test('secrets are found in lists, maps and structures', () => {
 test('the value of an API key is secret in an answer too', () => {
   const { isSecret } = secrecyIn({ secretNames: [], notSecret: [] });
   const [key] = named('Key');
-  if (key?.rules.kind !== 'structure') throw new Error('no structure');
-  expect(key.rules.fields().filter(isSecret)).toMatchObject([{ name: 'value' }]);
-  expect(structureOf(model, model.operation('Create').output).fields()).toEqual([]);
+  if (key?.shape.kind !== 'structure') throw new Error('no structure');
+  expect(key.shape.members.filter(isSecret)).toMatchObject([{ name: 'value' }]);
+  expect(model.operation('Create').output.members).toEqual([]);
 });
 
 describe('arguments may hold a private value', () => {

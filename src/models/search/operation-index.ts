@@ -58,7 +58,7 @@ export function* entriesOf(
     yield {
       entry: {
         service,
-        ...entryOf(model, operation, documentation),
+        ...entryOf(operation, documentation),
         ...effectOf(model, operation, effects?.get(`${service}:${name}`)),
       },
       words: wordsOf(operation, ofService, shortenText(documentation, longestIndexed), vocabulary),
@@ -66,9 +66,9 @@ export function* entriesOf(
   }
 }
 
-function entryOf(model: Model, operation: ModelOperation, documentation: string) {
+function entryOf(operation: ModelOperation, documentation: string) {
   const required = operation.input.members
-    .filter((member) => hasTrait(model.traitsOf(member), 'smithy.api#required') && !isSetByServer(operation, member))
+    .filter((member) => member.isRequired && !isSetByServer(operation, member))
     .map(({ name }) => name);
   return {
     operation: operation.name,

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { answerRecord, answerSchema } from '../../src/models/answer-record.js';
 import { answerSummary } from '../../src/models/answer-summary.js';
-import { structureOf } from '../../src/models/arguments.js';
+import { answerRecord } from '../../src/models/convert-values.js';
 import { secrecyIn } from '../../src/models/secret-members.js';
 import { member, smallModel } from './small-model.js';
 
@@ -34,7 +33,7 @@ const model = smallModel(
     'small#Tags': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'small#User' } },
   },
 );
-const fields = structureOf(model, model.operation('Get').output).fields();
+const fields = model.operation('Get').output.members;
 const { isSecret } = secrecyIn({ secretNames: ['Name'], notSecret: [] });
 
 test('an answer becomes a record of JSON, without secrets', () => {
@@ -69,7 +68,6 @@ test('an answer becomes a record of JSON, without secrets', () => {
     More: { any: [1, 'thing'] },
     Undocumented: 'x',
   });
-  expect(answerSchema(fields, isSecret).safeParse(record).success).toBe(true);
 });
 
 test.each([
@@ -90,66 +88,83 @@ test('the dates of a header, which are split at their commas, are times', () => 
   expect(answerRecord(fields, { Times }, isSecret)).toEqual({ Times });
 });
 
-test.each<[object, object, fits: boolean]>([
-  [{ Size: '12', Ratio: '1.5' }, { Size: 12, Ratio: 1.5 }, true],
-  [{ Size: ' 12 ', Ratio: '-1e3' }, { Size: 12, Ratio: -1000 }, true],
-  [{ Size: '9007199254740993', Ratio: 'NaN' }, { Size: '9007199254740993', Ratio: 'NaN' }, true],
-  [{ Size: 'big', Ratio: 'wide' }, { Size: 'big', Ratio: 'wide' }, false],
-  [{ Size: '', Ratio: '' }, {}, true],
-  [{ Ratio: 'Infinity' }, { Ratio: 'Infinity' }, true],
-])('a text in place of a number becomes the number, if that changes nothing: %j', (answer, expected, fits) => {
+test.each<[object, object]>([
+  [
+    { Size: '12', Ratio: '1.5' },
+    { Size: 12, Ratio: 1.5 },
+  ],
+  [
+    { Size: ' 12 ', Ratio: '-1e3' },
+    { Size: 12, Ratio: -1000 },
+  ],
+  [
+    { Size: '9007199254740993', Ratio: 'NaN' },
+    { Size: '9007199254740993', Ratio: 'NaN' },
+  ],
+  [
+    { Size: 'big', Ratio: 'wide' },
+    { Size: 'big', Ratio: 'wide' },
+  ],
+  [{ Size: '', Ratio: '' }, {}],
+  [{ Ratio: 'Infinity' }, { Ratio: 'Infinity' }],
+])('a text in place of a number becomes the number, if that changes nothing: %j', (answer, expected) => {
   const record = answerRecord(fields, { ...answer }, isSecret);
   expect(record).toEqual(expected);
-  expect(answerSchema(fields, isSecret).safeParse(record).success).toBe(fits);
 });
 
 test.each([
-  [{ Size: 1, Tags: { a: 'no user' } }, 'Tags.a'],
-  [{ Users: ['no user'] }, 'Users.0'],
-  [{ Total: { digits: '1' } }, 'Total'],
-])('an answer that does not fit the model stays as it is, and its schema names the difference: %j', (answer, path) => {
-  const record = answerRecord(fields, answer, isSecret);
-  expect(record).toEqual(answer);
-  const { error } = answerSchema(fields, isSecret).safeParse(record);
-  expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
-});
-
-test.each<[object, RegExp]>([
-  [{ Names: ['a', 'b', 'c', 'd'], Other: [] }, /^Get found 4 in Names: "a", "b", "c" and others\.$/],
-  [{ Result: { Users: [{ Size: 1, UserName: 'u', Note: 'n' }] } }, /^Get found 1 in Result\.Users: "u"\.$/],
-  [
-    { Result: { Instances: [{ FirewallGroupName: 'f', InstanceId: 'i' }] } },
-    /^Get found 1 in Result\.Instances: "i"\.$/,
-  ],
-  [{ Errors: [{ VersionId: 'v', Key: 'k' }] }, /^Get found 1 in Errors: "k"\.$/],
-  [{ Users: [] }, /^Get found 0 in Users\.$/],
-  [
-    { Id: 'i', State: { Code: 16, On: true }, A: 'a', B: 'b', C: 'c' },
-    /^Get succeeded: State\.Code 16, State\.On true, Id "i", A "a", B "b"\.$/,
-  ],
-  [
-    {
-      Table: { Attributes: [{ Name: 'id' }], Rows: 3, TableName: 't', TableStatus: 'ACTIVE', Throughput: { Read: 1 } },
-    },
-    /^Get succeeded: Table\.TableStatus "ACTIVE", Table\.TableName "t", Table\.Rows 3, Table\.Throughput\.Read 1\.$/,
-  ],
-  [
-    { Name: 'bucket', Versions: [{ Key: 'k' }], IsTruncated: true, NextKeyMarker: 'k' },
-    /^Get found 1 in Versions: "k"\. More follow\.$/,
-  ],
-  [{ Items: ['a'], Page: { HasMore: true } }, /^Get found 1 in Items: "a"\. More follow\.$/],
-  [{ Items: ['a'], LastEvaluatedKey: { Id: { S: 'a' } } }, /^Get found 1 in Items: "a"\. More follow\.$/],
-  [{ Items: [{ IsTruncated: true, NextToken: 'x' }] }, /^Get found 1 in Items: "x"\.$/],
-  [{ Names: ['a'], IsTruncated: false, NextToken: '' }, /^Get found 1 in Names: "a"\.$/],
-  [{}, /^Get succeeded\. Its answer has no values to show\.$/],
-])('the summary of %j', (record, summary) => {
-  expect(answerSummary('Get', { ...record }, { isChange: false }).text).toMatch(summary);
+  [{ Size: 1, Tags: { a: 'no user' } }],
+  [{ Users: ['no user'] }],
+  [{ Total: { digits: '1' } }],
+  [{ Size: { x: 1 }, Since: 'now', Cover: 'not base64!' }],
+])('an answer that does not fit the model stays as it is: %j', (answer) => {
+  expect(answerRecord(fields, answer, isSecret)).toEqual(answer);
 });
 
 test.each<[object, string]>([
-  [{ Users: [{ Name: 'u' }], Id: 'i', Status: 'CREATING' }, 'Create was accepted: Status "CREATING", Id "i".'],
-  [{ Deleted: [{ Key: 'k' }] }, 'Create was accepted. Its answer has 1 in Deleted: "k".'],
-  [{ Errors: [{}], IsTruncated: true }, 'Create was accepted: IsTruncated true.'],
+  [{ Names: ['a', 'b', 'c', 'd'], Other: [] }, 'Get succeeded: 4 in Names: "a", "b", "c" and others, 0 in Other.'],
+  [{ Result: { Users: [{ Size: 1, UserName: 'u', Note: 'n' }] } }, 'Get succeeded: 1 in Result.Users: "u".'],
+  [
+    { Result: { Instances: [{ FirewallGroupName: 'f', InstanceId: 'i' }] } },
+    'Get succeeded: 1 in Result.Instances: "i".',
+  ],
+  [{ Errors: [{ VersionId: 'v', Key: 'k' }] }, 'Get succeeded: 1 in Errors: "k".'],
+  [{ Users: [] }, 'Get succeeded: 0 in Users.'],
+  [
+    { Id: 'i', State: { Code: 16, On: true }, A: 'a', B: '' },
+    'Get succeeded: State.Code 16, State.On true, Id "i", A "a".',
+  ],
+  [
+    {
+      Table: {
+        Keys: [{ Name: 'id' }],
+        Rows: 3,
+        TableName: 't',
+        TableStatus: 'ACTIVE',
+        Tags: [{ Key: 'a', Value: 'b' }],
+      },
+    },
+    'Get succeeded: Table.TableStatus "ACTIVE", Table.TableName "t", Table.Rows 3, 1 in Table.Keys: "id", 1 in Table.Tags: "a".',
+  ],
+  [
+    { Name: 'bucket', Versions: [{ Key: 'k' }], IsTruncated: true, NextKeyMarker: 'k' },
+    'Get succeeded: Name "bucket", 1 in Versions: "k". More follow.',
+  ],
+  [{ Items: ['a'], Page: { HasMore: true } }, 'Get succeeded: 1 in Items: "a". More follow.'],
+  [{ Items: ['a'], LastEvaluatedKey: { Id: { S: 'a' } } }, 'Get succeeded: 1 in Items: "a". More follow.'],
+  [{ Items: [{ IsTruncated: true, NextToken: 'x' }] }, 'Get succeeded: 1 in Items: "x".'],
+  [{ Names: ['a'], IsTruncated: false, NextToken: '' }, 'Get succeeded: 1 in Names: "a".'],
+  [{}, 'Get succeeded. Its answer has no values to show.'],
+])('the summary of %j', (record, summary) => {
+  expect(answerSummary('Get', { ...record }, { isChange: false }).text).toBe(summary);
+});
+
+test.each<[object, string]>([
+  [
+    { Users: [{ Name: 'u' }], Id: 'i', Status: 'CREATING' },
+    'Create was accepted: Status "CREATING", Id "i", 1 in Users: "u".',
+  ],
+  [{ Errors: [{}], IsTruncated: true }, 'Create was accepted: 1 in Errors.'],
   [{}, 'Create was accepted. Its answer has no values to show.'],
 ])('the summary of a change that is answered with %j', (record, summary) => {
   expect(answerSummary('Create', { ...record }, { isChange: true }).text).toBe(summary);
@@ -158,12 +173,4 @@ test.each<[object, string]>([
 test('the summary of pages is about the list of their entries', () => {
   const record = { Names: ['a'], Prefixes: ['b', 'c'], Status: 'ok' };
   expect(answerSummary('List', record, { isChange: false, items: 'Names' }).text).toBe('List found 1 in Names: "a".');
-});
-
-test.each([
-  ['without entries names the list, because XML leaves out an empty list', {}, 'nothing in Names'],
-  ['does not call a list empty that is a map', { Names: { a: { b: { c: [1] } } } }, 'no values to show'],
-])('the summary of pages %s', (_what, record, nothing) => {
-  const { text } = answerSummary('List', record, { isChange: false, items: 'Names' });
-  expect(text).toBe(`List succeeded. Its answer has ${nothing}.`);
 });
