@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { nearestHint } from '../util/did-you-mean.js';
 import { sentenceCase } from '../util/human.js';
-import { isDeeperThan, isObject, lazy, parseJson } from '../util/objects.js';
+import { attempt, isDeeperThan, isObject, lazy, parseJson } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { documentationText } from './documentation-text.js';
 import { isNifcloud, nifcloudProtocols } from './nifcloud.js';
@@ -124,6 +124,10 @@ export interface Model {
   /** Returns the shape of an error, by the code in an answer. Undefined if the model does not describe the error. */
   errorShape(operation: ModelOperation, code: string): StructureShape | undefined;
 }
+
+/** Returns the operations that the model does not describe wrongly. */
+export const readableNames = ({ names, operation }: Model): readonly string[] =>
+  names.filter((name) => attempt(() => operation(name), undefined) !== undefined);
 
 /** The error for a model that cannot be used. The message quotes texts of the model. */
 export class ModelError extends Error {

@@ -4,7 +4,7 @@ import { fieldsAtAnyDepth } from './argument-names.js';
 import { changeSettings } from './draft.js';
 import { openModel, operationMaker } from './from-model.js';
 import { effectOf } from './guess-effect.js';
-import { type Model, ModelError, type ModelOperation } from './model.js';
+import { type Model, ModelError, type ModelOperation, readableNames } from './model.js';
 import { type OperationSettings, operationSettings } from './model-settings.js';
 import { compactName } from './search/words.js';
 import type { ServiceSource } from './service-sources.js';
@@ -61,7 +61,7 @@ export async function openService(
   const operation = operationMaker({
     model,
     file: { ...file, api },
-    names: model.names.filter((name) => canBeRead(model, name)),
+    names: readableNames(model),
     settingsOf,
     rules: { listsSecretNames },
   });
@@ -81,14 +81,4 @@ export async function openService(
       return undefined;
     },
   };
-}
-
-/** False for an operation that the model describes wrongly. */
-function canBeRead(model: Model, name: string): boolean {
-  try {
-    return model.operation(name).name === name;
-  } catch (error) {
-    if (error instanceof ModelError) return false;
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 /** Opens the search over all operations of some services. The index is built once for a set of models, in the background, and cached in a file. */
 import { createHash, randomUUID } from 'node:crypto';
 import { access, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import { digestOf } from '../../util/digest.js';
@@ -11,7 +11,13 @@ import { defined } from '../../util/safe-text.js';
 import { openModel } from '../from-model.js';
 import type { ServiceSource, ServiceSources } from '../service-sources.js';
 import { UnusableFile } from '../settings-schema.js';
-import { createIndexBuilder, entriesOf, type GivenEffects, type OperationIndex } from './operation-index.js';
+import {
+  createIndexBuilder,
+  entriesOf,
+  type GivenEffects,
+  type IndexedOperation,
+  type OperationIndex,
+} from './operation-index.js';
 import { readVocabulary, type Vocabulary } from './read-vocabulary.js';
 import { createSearch, type OperationSearch } from './search-operations.js';
 
@@ -51,46 +57,48 @@ export function createServiceSearch(
   let services = 0;
   let opening: Promise<SearchState> | undefined;
 
-  const operationsOf = async (service: string, { folder, model }: ServiceSource, vocabulary: Vocabulary) => {
-    try {
-      return entriesOf({ service, model: await openModel(folder, model), effects }, vocabulary);
-    } catch (error) {
-      if (!(error instanceof UnusableFile)) throw error;
-      log('warn', 'models', { service, message: defined(error.message) });
-      return [];
-    }
-  };
+  const operationsOf = (service: string, { folder, model }: ServiceSource, vocabulary: Vocabulary) =>
+    openModel(folder, model).then(
+      (opened): Iterable<IndexedOperation> => entriesOf({ service, model: opened, effects }, vocabulary),
+      (error) => {
+        if (!(error instanceof UnusableFile)) throw error;
+        log('warn', 'models', { service, message: defined(error.message) });
+        return [];
+      },
+    );
   const build = async (vocabulary: Vocabulary): Promise<OperationIndex> => {
-    const builder = createIndexBuilder();
-    let count = 0;
+    const { add, index } = createIndexBuilder();
     services = 0;
     for (const [service, source] of sources) {
       for (const operation of await operationsOf(service, source, vocabulary)) {
-        builder.add(operation);
-        count += 1;
-        if (count % batch === 0) await setImmediate();
+        add(operation);
+        if (index.entries.length % batch === 0) await setImmediate();
       }
       services += 1;
       if (services % servicesPerLine === 0 || services === sources.size)
         log('info', 'models', { indexed: services, of: sources.size });
     }
-    return builder.finish();
+    return index;
   };
   /** Returns the file for the index, whose name changes with the content of the models. They are not read for it. */
-  const cacheFile = async (): Promise<string | undefined> => {
+  const cacheFile = async (): Promise<CacheFile | undefined> => {
     const folder = cacheFolder();
     if (folder === undefined) return undefined;
-    const models = [...sources].map(async ([service, { folder, model }]) => {
-      const path = resolve(folder, model);
+    const paths = [...sources].map(([service, { folder, model }]) => [service, resolve(folder, model)] as const);
+    const models = paths.map(async ([service, path]) => {
       const status = await stat(path).catch(() => undefined);
-      return [service, path, status?.size, status?.mtimeMs];
+      return [service, status?.size, status?.mtimeMs];
     });
-    return join(folder, `operations-${digestOf([version, await Promise.all(models), [...effects]])}.index`);
+    return {
+      folder,
+      beginning: `operations-${digestOf(paths)}-`,
+      ending: `${digestOf([version, await Promise.all(models), [...effects]])}.index`,
+    };
   };
   const openSearch = async (): Promise<SearchState> => {
     const vocabulary = readVocabulary();
     const file = await cacheFile();
-    const cached = file === undefined ? undefined : await readCache(file);
+    const cached = file && (await readCache(pathOf(file)));
     const index = cached ?? (await build(vocabulary));
     if (file !== undefined && cached === undefined) await writeCache(file, index);
     return { kind: 'ready', search: createSearch(index, vocabulary) };
@@ -117,12 +125,22 @@ export function createServiceSearch(
           of: sources.size,
         })),
       ]),
-    prepare: async () => access((await cacheFile()) ?? '').catch(() => void start()),
+    prepare: async () => {
+      const file = await cacheFile();
+      await access(file === undefined ? '' : pathOf(file)).catch(() => void start());
+    },
   };
 }
 
-/** Number of files that are kept, because a user may have several sets of models. */
-const keptFiles = 4;
+interface CacheFile {
+  readonly folder: string;
+  /** The same for all versions of a set of models. */
+  readonly beginning: string;
+  readonly ending: string;
+}
+
+const pathOf = ({ folder, beginning, ending }: CacheFile): string => join(folder, beginning + ending);
+
 /** Bytes. */
 const largestCache = 200_000_000;
 /** Bytes of the hash before the index. */
@@ -149,27 +167,19 @@ async function readCache(path: string): Promise<OperationIndex | undefined> {
   }
 }
 
-/** Without a cache, the next start builds the index again. */
-async function writeCache(path: string, index: OperationIndex): Promise<void> {
+/** Without a cache, the next start builds the index again. Removes the index of earlier versions of the models. */
+async function writeCache(file: CacheFile, index: OperationIndex): Promise<void> {
+  const { folder, beginning, ending } = file;
   try {
-    const folder = dirname(path);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     // Another process may write the same file.
-    const draft = `${path}.${randomUUID()}`;
+    const draft = join(folder, randomUUID());
     const data = serialize(index);
     await writeFile(draft, Buffer.concat([hashOf(data), data]), { mode: 0o600, flag: 'wx' });
-    await rename(draft, path);
-    await removeOldest(folder);
+    await rename(draft, pathOf(file));
+    const earlier = (await readdir(folder)).filter((name) => name.startsWith(beginning) && !name.endsWith(ending));
+    for (const name of earlier) await rm(join(folder, name), { force: true });
   } catch {
     // The folder may be read-only, or the disk full.
   }
-}
-
-async function removeOldest(folder: string): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => /^operations-.*\.(?:index|json)$/.test(name));
-  const files = await Promise.all(
-    names.map(async (name) => ({ name, time: (await stat(join(folder, name))).mtimeMs })),
-  );
-  files.sort((a, b) => b.time - a.time);
-  for (const { name } of files.slice(keptFiles)) await rm(join(folder, name));
 }

@@ -5,7 +5,7 @@ import { sentenceCase } from '../../util/human.js';
 import { isSetByServer } from '../check-supported.js';
 import { documentationText, shortenText } from '../documentation-text.js';
 import { type EffectOfOperation, effectOf } from '../guess-effect.js';
-import { hasTrait, type Model, type ModelOperation, textTrait } from '../model.js';
+import { hasTrait, type Model, type ModelOperation, readableNames, textTrait } from '../model.js';
 import type { Vocabulary } from './read-vocabulary.js';
 import { stem, withoutVendor, wordsOfName, wordsOfText } from './words.js';
 
@@ -25,14 +25,13 @@ export interface IndexedOperation {
   readonly words: ReadonlyMap<string, number>;
 }
 
-/** The operations of each word, one word after the other. */
 export interface OperationIndex {
   readonly entries: readonly OperationEntry[];
-  /** Number of each word. Its operations are from `starts[number]` to `starts[number + 1]`. */
-  readonly numbers: ReadonlyMap<string, number>;
-  readonly starts: Uint32Array;
-  readonly operations: Uint32Array;
-  readonly weights: Float32Array;
+  /** By word, the numbers of its operations, and how much the word says about each. */
+  readonly postings: ReadonlyMap<
+    string,
+    { readonly operations: readonly number[]; readonly weights: readonly number[] }
+  >;
 }
 
 /** The effects that settings and tools give to operations, by names such as `ec2:DescribeVolumes`. The others are guessed. */
@@ -52,34 +51,30 @@ export function* entriesOf(
   const { words: kind, names } = vocabulary.kinds.get(service) ?? { words: [], names: [] };
   const title = textTrait(model.service.traits, 'smithy.api#title') ?? '';
   const ofService = [service, ...names, ...kind, ...wordsOfText(`${title} ${model.service.name}`)];
-  for (const name of model.names) {
+  for (const name of readableNames(model)) {
     const operation = model.operation(name);
     const documentation = documentationText(textTrait(operation.traits, 'smithy.api#documentation') ?? '');
+    const required = operation.input.members
+      .filter((member) => member.isRequired && !isSetByServer(operation, member))
+      .map((member) => member.name);
     yield {
       entry: {
         service,
-        ...entryOf(operation, documentation),
+        operation: name,
+        summary: summaryOf(name, documentation, required),
+        required,
+        ...(hasTrait(operation.traits, 'smithy.api#deprecated') && {
+          deprecated: shortenText(
+            String(Object(operation.traits['smithy.api#deprecated']).message ?? ''),
+            longestDeprecation,
+          ),
+        }),
         ...effectOf(model, operation, effects?.get(`${service}:${name}`)),
       },
       words: wordsOf(operation, ofService, shortenText(documentation, longestIndexed), vocabulary),
     };
   }
 }
-
-function entryOf(operation: ModelOperation, documentation: string) {
-  const required = operation.input.members
-    .filter((member) => member.isRequired && !isSetByServer(operation, member))
-    .map(({ name }) => name);
-  return {
-    operation: operation.name,
-    summary: summaryOf(operation.name, documentation, required),
-    required,
-    ...(hasTrait(operation.traits, 'smithy.api#deprecated') && { deprecated: deprecationOf(operation) }),
-  };
-}
-
-const deprecationOf = ({ traits }: ModelOperation): string =>
-  shortenText(String(Object(traits['smithy.api#deprecated']).message ?? ''), longestDeprecation);
 
 /** A sentence about the documentation or about limits of the operation, which does not say what the operation does. */
 const aboutItself =
@@ -121,7 +116,7 @@ function wordsOf(
   return weights;
 }
 
-export function createIndexBuilder(): { add(operation: IndexedOperation): void; finish(): OperationIndex } {
+export function createIndexBuilder(): { add(operation: IndexedOperation): void; readonly index: OperationIndex } {
   const entries: OperationEntry[] = [];
   const postings = new Map<string, { readonly operations: number[]; readonly weights: number[] }>();
   return {
@@ -134,19 +129,6 @@ export function createIndexBuilder(): { add(operation: IndexedOperation): void; 
       }
       entries.push(entry);
     },
-    finish: () => {
-      const all = [...postings.values()];
-      const starts = new Uint32Array(all.length + 1);
-      for (const [number, { weights }] of all.entries()) starts[number + 1] = (starts[number] ?? 0) + weights.length;
-      const size = starts.at(-1) ?? 0;
-      const operations = new Uint32Array(size);
-      const weights = new Float32Array(size);
-      for (const [number, posting] of all.entries()) {
-        operations.set(posting.operations, starts[number]);
-        weights.set(posting.weights, starts[number]);
-      }
-      const numbers = new Map([...postings.keys()].map((word, number) => [word, number]));
-      return { entries, numbers, starts, operations, weights };
-    },
+    index: { entries, postings },
   };
 }

@@ -40,8 +40,6 @@ const candidates = 150;
 /** The share of a question that the best operations must have. In a short one, each unknown word matters. */
 const lowestCoverage = 0.45;
 const lowestOfShort = 0.52;
-/** The share from which operations fit, although the question has the name of a service that is not loaded. */
-const coverageOfKind = 0.9;
 
 interface Source {
   readonly index: OperationIndex;
@@ -50,7 +48,6 @@ interface Source {
   readonly byName: ReadonlyMap<string, readonly number[]>;
   /** The stems of each operation's name. The first one is its verb. */
   readonly nameStems: readonly (readonly string[])[];
-  readonly verbs: ReadonlySet<string>;
   readonly changingVerbs: ReadonlySet<string>;
 }
 
@@ -68,8 +65,7 @@ export function createSearch(index: OperationIndex, vocabulary: Vocabulary): Ope
   const changingVerbs = new Set(
     index.entries.flatMap(({ effect }, number) => (effect === 'read' ? [] : (nameStems[number]?.[0] ?? []))),
   );
-  const verbs = new Set(nameStems.flatMap(([verb]) => verb ?? []));
-  const source = { index, vocabulary, byName, nameStems, verbs, changingVerbs };
+  const source = { index, vocabulary, byName, nameStems, changingVerbs };
   return {
     search: (query, isAllowed) => search(source, query, isAllowed),
     named: (name) =>
@@ -108,7 +104,7 @@ function search(source: Source, query: OperationQuery, isAllowed: (entry: Operat
   const lowest = asked.isShort && unknown.length > 0 ? lowestOfShort : lowestCoverage;
   const fits = coverage >= lowest || (asked.isCommand && best.length > 0 && unknown.length === 0);
   const services = lazy(() => new Set(index.entries.flatMap(({ service }, at) => (mayBeFound(at) ? [service] : []))));
-  const absent = absentKinds(asked, services, source).filter((kind) => coverage < coverageOfKind || kind.includes(' '));
+  const absent = absentKinds(asked, services, source);
   if (named.size === 0 && (!fits || absent.length > 0))
     return { kind: 'nothing', unknownWords: [...new Set([...absent, ...unknown])], services: [...services()] };
   const operations = best.map(({ number, entry, score }) => ({
@@ -195,8 +191,6 @@ interface Asked {
   readonly stems: ReadonlySet<string>;
   readonly firstStem: string;
   readonly services: ReadonlySet<string>;
-  /** Words with a capital letter, which are names of products or people. */
-  readonly properNames: ReadonlySet<string>;
   /** Long sentences have words about other things. */
   readonly isShort: boolean;
 }
@@ -230,7 +224,6 @@ function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Ask
     stems: new Set(concepts.flatMap(({ meanings }) => meanings.flatMap((meaning) => meaning.stems))),
     firstStem,
     services: new Set(tokens.map((token) => token.toLowerCase())),
-    properNames: new Set(wordsOfText([...cleaned.matchAll(/(?<=[a-z,] )[A-Z][A-Za-z]+/g)].join(' '))),
     isShort: spoken.length <= 4,
   };
 }
@@ -249,118 +242,76 @@ const isIdentifier = (word: string): boolean =>
 /** Pairs of Japanese letters also occur in other words. */
 const weightOfPair = 0.25;
 
-interface Scores {
-  readonly scores: Float32Array;
-  readonly covered: Float32Array;
-  readonly total: number;
-  readonly unknown: readonly string[];
-}
-
-/** Adds the best meaning of each concept. */
-function scoresOf({ index, verbs, vocabulary: { commonWords } }: Source, asked: Asked, mayBeFound: Filter): Scores {
-  const { concepts, isShort, properNames } = asked;
-  const isVerb = ({ meanings }: Concept) => meanings.every(({ stems: [verb = ''] }) => verbs.has(verb));
+/** Adds the best meaning of each concept. `covered` says how much of `total` an operation has. */
+function scoresOf({ index, vocabulary: { commonWords } }: Source, { concepts, isShort }: Asked, mayBeFound: Filter) {
   const size = index.entries.length;
   const scores = new Float32Array(size);
   const covered = new Float32Array(size);
   const unknown: string[] = [];
   let total = 0;
-  for (const concept of concepts) {
-    const { best, expected } = scoresOfConcept(index, concept, mayBeFound);
-    addTo(scores, best);
+  for (const { text, meanings } of concepts) {
+    const best = new Float32Array(size);
+    let rarity = 0;
+    for (const meaning of meanings) rarity = Math.max(rarity, raiseToMeaning(best, index, meaning, mayBeFound));
+    const highest = best.reduce((most, score) => Math.max(most, score), 0);
+    // A word that only texts have, and no name, says less.
+    const expected = Math.min(rarity, Math.max(highest, rarity * leastExpected));
     // Pairs of letters occur in any Japanese text, so they say nothing about how well an operation fits.
-    if (isPair(concept.text)) continue;
-    const weight = isVerb(concept) ? weightOfVerb : 1;
-    addTo(covered, best, expected, weight);
-    total += expected * weight;
-    if (expected > 0 || commonWords.has(concept.text)) continue;
-    unknown.push(concept.text);
-    total += Math.log(1 + size) * (isShort || properNames.has(concept.text) ? 1 : weightOfUnknown);
+    const mostCovered = isPair(text) ? 0 : expected;
+    for (const [at, score] of best.entries()) {
+      scores[at] = (scores[at] ?? 0) + score;
+      covered[at] = (covered[at] ?? 0) + Math.min(score, mostCovered);
+    }
+    total += mostCovered;
+    if (isPair(text) || expected > 0 || commonWords.has(text)) continue;
+    unknown.push(text);
+    total += Math.log(1 + size) * (isShort ? 1 : weightOfUnknown);
   }
   return { scores, covered, total, unknown };
 }
 
 /** A long sentence has words about other things. */
 const weightOfUnknown = 0.4;
-/** Any service has operations with the usual verbs. */
-const weightOfVerb = 0.3;
-
-function addTo(sums: Float32Array, values: Float32Array, limit = Number.POSITIVE_INFINITY, weight = 1): void {
-  for (let at = 0; at < sums.length; at += 1) sums[at] = (sums[at] ?? 0) + Math.min(values[at] ?? 0, limit) * weight;
-}
-
-function scoresOfConcept(index: OperationIndex, { meanings }: Concept, mayBeFound: Filter) {
-  const best = new Float32Array(index.entries.length);
-  let rarity = 0;
-  for (const meaning of meanings) rarity = Math.max(rarity, raiseToMeaning(best, index, meaning, mayBeFound));
-  // A word that only texts have, and no name, says less.
-  let highest = 0;
-  for (const score of best) highest = Math.max(highest, score);
-  return { best, expected: Math.min(rarity, Math.max(highest, rarity * leastExpected)) };
-}
-
 /** The weight of a word in the documentation. */
 const leastExpected = 0.45;
 
-/** Raises the scores of operations that have words of a meaning. A part of "load balancer" says less than its share. */
+/** Raises the scores of operations that have all words of a meaning. Returns the rarity of its rarest word. */
 function raiseToMeaning(
   best: Float32Array,
   index: OperationIndex,
   { stems, weight }: Concept['meanings'][number],
   mayBeFound: Filter,
 ): number {
-  if (!stems.every((word) => index.numbers.has(word))) return 0;
-  const size = stems.length === 1 ? 0 : best.length;
-  const sums = new Float32Array(size);
-  const parts = new Uint8Array(size);
+  if (!stems.every((word) => index.postings.has(word))) return 0;
+  const sums = new Float32Array(best.length);
+  const parts = new Uint8Array(best.length);
   let highest = 0;
   for (const word of stems) {
-    const [start, end] = rangeOf(index, word);
     const rarity = weight * rarityOf(index, word);
-    for (let at = start; at < end; at += 1) {
-      const operation = index.operations[at] ?? 0;
+    const { operations = [], weights = [] } = index.postings.get(word) ?? {};
+    for (const [at, operation] of operations.entries()) {
       if (!mayBeFound(operation)) continue;
       highest = Math.max(highest, rarity);
-      addPart({ best, sums, parts }, operation, (index.weights[at] ?? 0) * rarity, stems.length);
+      const sum = (sums[operation] ?? 0) + (weights[at] ?? 0) * rarity;
+      const count = (parts[operation] ?? 0) + 1;
+      sums[operation] = sum;
+      parts[operation] = count;
+      if (count === stems.length) best[operation] = Math.max(best[operation] ?? 0, sum);
     }
   }
   return highest;
 }
 
-interface PartialSums {
-  readonly best: Float32Array;
-  readonly sums: Float32Array;
-  readonly parts: Uint8Array;
-}
-
-function addPart({ best, sums, parts }: PartialSums, operation: number, score: number, of: number): void {
-  // The arrays are empty for a meaning of one word.
-  const sum = (sums[operation] ?? 0) + score;
-  const count = (parts[operation] ?? 0) + 1;
-  sums[operation] = sum;
-  parts[operation] = count;
-  best[operation] = Math.max(best[operation] ?? 0, (sum * count) / of);
-}
-
-function rangeOf({ numbers, starts }: OperationIndex, word: string): readonly [start: number, end: number] {
-  const number = numbers.get(word);
-  return number === undefined ? [0, 0] : [starts[number] ?? 0, starts[number + 1] ?? 0];
-}
-
 /** What a word says about an operation that has it. */
-function rarityOf(index: OperationIndex, word: string): number {
-  const [start, end] = rangeOf(index, word);
-  return Math.log(1 + index.entries.length / Math.max(1, end - start));
-}
+const rarityOf = ({ entries, postings }: OperationIndex, word: string): number =>
+  Math.log(1 + entries.length / (postings.get(word)?.operations.length ?? 1));
 
 /** Sorting the many operations with low scores would take most of a search. */
 function bestOf(scores: Float32Array, count: number): readonly number[] {
   const highest = scores.reduce((most, score) => Math.max(most, score), 0);
-  const high = [...scores.keys()].filter((number) => (scores[number] ?? 0) > highest * lowestShare);
+  const high = [...scores.keys()].filter((number) => (scores[number] ?? 0) > highest * 0.15);
   return high.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0)).slice(0, count);
 }
-
-const lowestShare = 0.15;
 
 function factorOf(number: number, entry: OperationEntry, asked: Asked, source: Source): number {
   const { index, vocabulary } = source;
@@ -376,7 +327,6 @@ function factorOf(number: number, entry: OperationEntry, asked: Asked, source: S
     [names.some((name) => asked.services.has(name)), 1.3],
     [asked.isQuestion && isRead, 1.5],
     [!asked.isQuestion && asked.hasChangingVerb && isRead, 0.75],
-    [!asked.isQuestion && !asked.hasChangingVerb && isRead, 1.1],
     [verb === asked.firstStem, 1.1],
     [!isRead && asked.stems.has(verb), 1.15],
     [entry.effect === 'delete' && !asked.stems.has(verb), 0.4],

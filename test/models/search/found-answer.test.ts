@@ -85,7 +85,7 @@ test('an answer with eight operations of long names and texts has at most 600 to
   const model = smallModel(Object.fromEntries(longNames), {}, 'awsJson1_0');
   for (const service of ['one-service', 'another-service', 'third-service'])
     for (const operation of entriesOf({ service, model }, vocabulary)) builder.add(operation);
-  const found = createSearch(builder.finish(), vocabulary).search({ words: 'modify instance metadata' }, () => true);
+  const found = createSearch(builder.index, vocabulary).search({ words: 'modify instance metadata' }, () => true);
   expect(foundData(found).operations).toHaveLength(8);
   expect(countTokens(JSON.stringify(foundData(found)))).toBeLessThanOrEqual(600);
   expect(countTokens(foundText(found).text)).toBeLessThanOrEqual(600);

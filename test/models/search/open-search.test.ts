@@ -6,7 +6,6 @@ import {
   rmSync,
   statSync,
   truncateSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -106,12 +105,17 @@ test('it has the effects that settings give', async () => {
   expect((await find('delete volume', { effects })).effects[0]).toBe('alter');
 });
 
-test('indexes of four sets of models are kept', async () => {
-  for (const version of ['1', '2', '3', '4']) await find('delete volume', { version });
-  for (const [age, file] of files().entries()) utimesSync(file, age, age);
-  await find('delete volume', { version: '5' });
-  expect(files()).toHaveLength(4);
-  expect((await find('delete volume', { version: '5' })).events).toEqual([]);
+test('the index of an earlier version of the models is removed', async () => {
+  for (const version of ['1', '2']) await find('delete volume', { version });
+  expect(files()).toHaveLength(1);
+  expect((await find('delete volume', { version: '2' })).events).toEqual([]);
+});
+
+test('an operation that a model describes wrongly is left out', async () => {
+  const model = smallModelJson({ DescribeVolumes: {}, DeleteVolume: {} }, {}, 'awsJson1_1');
+  const shapes = { ...model.shapes, 'small#DescribeVolumesInput': { type: 'cube' } };
+  writeFileSync(join(models, 'disks.json'), JSON.stringify({ ...model, shapes }));
+  expect((await find('volume')).names).toEqual(['DeleteVolume']);
 });
 
 test('without a folder that can be written, the index is built at each start', async () => {

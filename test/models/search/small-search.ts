@@ -60,7 +60,7 @@ export function smallSearch(): (
   const builder = createIndexBuilder();
   for (const [service, model] of Object.entries(smallCloud))
     for (const operation of entriesOf({ service, model }, vocabulary)) builder.add(operation);
-  const search = createSearch(builder.finish(), vocabulary);
+  const search = createSearch(builder.index, vocabulary);
   return (query, isAllowed = anything) =>
     search.search(typeof query === 'string' ? { words: query } : query, isAllowed);
 }
