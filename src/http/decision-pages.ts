@@ -32,13 +32,9 @@ async function decisionPage(title: SafeText, body: Html, { translate, inHtml }: 
 /** The name of a person, caller or account. */
 const nameOf = (name: string): SafeText => shortNames(quoted(name, 100));
 
-/** The top of a page. */
-export const pageTop = ({ person, csrf = '' }: PageUser, { translate: t }: Translator, links: Html | '' = ''): Html =>
-  html`<header><strong>cloudops-mcp</strong>${links}<div>${person === undefined ? t(words('On this machine')) : html`<span>${isolated(t(say`Signed in as ${nameOf(person)}`))}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>${t(words('Sign out'))}</button></form>`}</div></header>`;
-
-/** The link from a change to the list. */
-export const listLink = ({ translate: t }: Translator): Html =>
-  html`<nav><a href="/decisions">${t(words('All changes'))}</a></nav>`;
+/** The top of a page, with a link to the list unless the page has it. */
+export const pageTop = ({ person, csrf = '' }: PageUser, { translate: t }: Translator, hasList = false): Html =>
+  html`<header><strong>cloudops-mcp</strong>${!hasList && html`<nav><a href="/decisions">${t(words('All changes'))}</a></nav>`}<div>${person === undefined ? t(words('On this machine')) : html`<span>${isolated(t(say`Signed in as ${nameOf(person)}`))}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>${t(words('Sign out'))}</button></form>`}</div></header>`;
 
 export function signInPage(form: Html, translator: Translator, problem?: SafeText): Promise<string> {
   const { translate: t } = translator;
@@ -127,7 +123,7 @@ export function listPage(
   const someWait = count === 1 ? say`${count} change waits for a decision` : say`${count} changes wait for a decision`;
   const title = count === 0 ? words('Nothing waits for a decision') : someWait;
   const lists = html`${isSandbox && html`<p class="sandbox">${t(words('Sandbox: nothing real happens'))}</p>`}<h2>${t(title)}</h2>${place !== '' && html`<p class="quiet">${sentenceCase(place)}</p>`}${count === 0 ? empty : html`<ul class="waiting">${rows(waiting, 200)}`}${decided.length > 0 && html`<h2>${t(words('Recently decided'))}</h2><ul>${rows(decided, 50)}`}`;
-  const body = html`${pageTop(user, translator)}<main><h1>${t(heading)}</h1>${filterForm(all, filterBy, translator)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`;
+  const body = html`${pageTop(user, translator, true)}<main><h1>${t(heading)}</h1>${filterForm(all, filterBy, translator)}<p id="news" role="status"></p><div id="plans">${lists}</div></main>`;
   return decisionPage(title, body, translator);
 }
 

@@ -21,9 +21,9 @@ import {
   shownChange,
   undecidedClick,
 } from './change-on-page.js';
-import { listLink, listPage, pageTop, problemPage, signInPage } from './decision-pages.js';
+import { listPage, pageTop, problemPage, signInPage } from './decision-pages.js';
 import { checkProof, createSessionCookie, type PageUser } from './decision-session.js';
-import { createBodyReader, HttpError, type NoteRefusal } from './http-helpers.js';
+import { createBodyReader, HttpError } from './http-helpers.js';
 import { createLimitedLog } from './limits.js';
 import {
   formMediaType,
@@ -42,7 +42,7 @@ export interface DecisionsOptions extends PageDependencies {
   readonly publicUrl: string;
   /** Undefined at a secret address, which only the person at this machine has. */
   readonly signIn: { readonly way: SignIn; readonly stateKeys: SealingKeys } | undefined;
-  readonly noteRefusal?: NoteRefusal;
+  readonly noteRefusal?: (request: IncomingMessage, refusal: HttpError) => void;
   /** Undefined for the browser's. */
   readonly language?: Language | undefined;
   readonly isSandbox?: boolean;
@@ -251,7 +251,7 @@ const goneText = words(
 const withUser = (html: string, user: PageUser, translator: Translator): string =>
   html
     .replace('<meta name="viewport"', `<meta name="csrf-token" content="${user.csrf ?? ''}"><meta name="viewport"`)
-    .replace('<body>', () => `<body>${pageTop(user, translator, listLink(translator))}`);
+    .replace('<body>', () => `<body>${pageTop(user, translator)}`);
 
 /** Closes the oldest connection if there are too many, because a slow form is an attack. */
 function createFormReader(): Reception['readForm'] {

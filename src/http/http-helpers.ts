@@ -31,8 +31,6 @@ export class HttpError extends Error {
   }
 }
 
-export type NoteRefusal = (request: IncomingMessage, refusal: HttpError) => void;
-
 export const unavailable = (
   reason: string,
   message: string,

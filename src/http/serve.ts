@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorAnswer } from '../mcp/messages.js';
 import { createMetrics, type ProcessState } from '../observe/metrics.js';
 import { errorName } from '../util/log.js';
-import { words } from '../util/safe-text.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
 import {
@@ -14,11 +13,10 @@ import {
   close,
   HttpError,
   listen,
-  type NoteRefusal,
   sendJson,
   unavailable,
 } from './http-helpers.js';
-import { createConcurrencyLimiter, createCounter, createLimitedLog, createRateLimiter } from './limits.js';
+import { createConcurrencyLimiter, createCounter, createLimitedLog } from './limits.js';
 import { createMcpEndpoint, createReport, type McpEndpointOptions, watchCalls } from './mcp-endpoint.js';
 import type { SignIn } from './sign-in.js';
 
@@ -52,7 +50,12 @@ export async function serveHttp(options: HttpOptions) {
     accountNames,
     namesOfChanges,
   );
-  const noteRefusal = createRefusalNotes(metrics.refused, options);
+  const logTooMany = createLimitedLog(now, log, 'refused');
+  const noteRefusal = (request: IncomingMessage, { reason, status, caller }: HttpError): void => {
+    metrics.refused(reason);
+    if (reason === 'rate' || reason === 'busy') logTooMany(request, reason, { status, caller });
+    else log('debug', 'refused', { reason, status });
+  };
   const report = createReport(metrics, options);
   const serveMcp = createMcpEndpoint(options, report, concurrency);
   const { changes } = watchCalls(options.server, report);
@@ -199,23 +202,3 @@ function readTarget(target: string, paths: readonly string[]): { readonly path: 
 
 /** Node sends no body in answer to HEAD. */
 const isGet = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
-
-/** Warns, at most every ten minutes, if a wrong setting may refuse everybody, and after too many requests of a caller. */
-function createRefusalNotes(
-  count: (reason: string) => void,
-  { log, now }: Pick<HttpOptions, 'log' | 'now'>,
-): NoteRefusal {
-  const secondsUntilWarning = createRateLimiter(1 / 600, now, { burst: 1 });
-  const logTooMany = createLimitedLog(now, log, 'refused');
-  return (request, { reason, status, caller }) => {
-    count(reason);
-    if (reason === 'host' && secondsUntilWarning() === 0)
-      log('warn', 'refused', { reason, status, host: request.headers.host, message: hostNotAllowed });
-    else if (reason === 'rate' || reason === 'busy') logTooMany(request, reason, { status, caller });
-    else log('debug', 'refused', { reason, status });
-  };
-}
-
-const hostNotAllowed = words(
-  'A request was refused for its Host header. If clients use this host, name it in CLOUDOPS_HTTP_ALLOWED_HOSTS.',
-);

@@ -47,7 +47,6 @@ export const abortMultipartUploads = defineOperation({
       bucket: pathName().describe('Bucket name; all buckets when absent.').optional(),
       prefix: text(1024).describe('Only uploads of objects whose key begins so.').optional(),
       olderThan: text(20)
-
         .refine((value) => age.test(value), 'must be an age, such as "7 days", "12 hours" or "2 weeks"')
         .describe('Only uploads that were certainly started longer ago: "7 days".')
         .optional(),

@@ -92,32 +92,6 @@ describe('a request that is refused says why, and is counted by reason', () => {
       { headers: { ...json, 'transfer-encoding': 'chunked' }, body: ' '.repeat(256 * 1024 + 1) },
     ],
   ];
-  test('a Host that is not allowed is logged as a warning, at most once in ten minutes', async () => {
-    const events: unknown[][] = [];
-    let seconds = 0;
-    const now = () => new Date(seconds * 1000);
-    const server = await serveInProcess({ now, log: (...event) => events.push(event) });
-    for (const [host, at] of [
-      ['a.example.com', 0],
-      ['b.example.com', 599],
-      ['b.example.com', 600],
-      ['a.example.com', 601],
-    ] as const)
-      await new Promise((resolve) => {
-        seconds = at;
-        httpRequest(new URL('/mcp', server.origin), { headers: { host } }, (response) => {
-          response.resume().on('end', resolve);
-        }).end();
-      });
-    await server.close();
-    expect(events.filter(([, event]) => event === 'refused')).toEqual([
-      ['warn', 'refused', { reason: 'host', status: 403, host: 'a.example.com', message: expect.anything() }],
-      ['debug', 'refused', { reason: 'host', status: 403 }],
-      ['warn', 'refused', { reason: 'host', status: 403, host: 'b.example.com', message: expect.anything() }],
-      ['debug', 'refused', { reason: 'host', status: 403 }],
-    ]);
-  });
-
   test.each(table)('%s: %i', async (_what, status, reason, { method = 'POST', path = '/mcp', headers = {}, body }) => {
     const server = await serveInProcess();
     const answered = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
