@@ -91,10 +91,6 @@ function rateSentence({ bytesPerSecond, bytesPerSecondBefore }: Summary): SafeTe
 export const hoursAgo = (hours: number): SafeText =>
   hours === 0 ? words('less than an hour ago') : say`${duration(hours * 3600)} ago`;
 
-type Ranges = Summary['missing'];
-
-const maximumNamed = 5;
-
 function missingSentences(summary: Summary): SafeText[] {
   const { missing, percent, partCount, highestPart, stopped, tooSmallCount = 0 } = summary;
   if (partCount === 0) return [];
@@ -109,44 +105,36 @@ function missingSentences(summary: Summary): SafeText[] {
 }
 
 /** `5 and 11–12`, or `1, 3, 5, 7, 9 and others`. */
-function named(ranges: Ranges = []): SafeText {
+function named(ranges: Summary['missing'] = []): SafeText {
   const numbers = ranges.map(({ from = 0, to = from }) => (from === to ? say`${from}` : say`${from}–${to}`));
-  return listed(numbers.length > maximumNamed ? [...numbers.slice(0, maximumNamed), words('others')] : numbers);
+  return listed(numbers.length > 5 ? [...numbers.slice(0, 5), words('others')] : numbers);
 }
 
-interface PageOfParts {
+/** Describes a page of parts. */
+export function pageSentences(page: {
   readonly object?: string | undefined;
   readonly parts?: readonly { readonly size?: number | undefined }[] | undefined;
   readonly isTruncated?: boolean | undefined;
   readonly partNumberMarker?: number | undefined;
-}
-
-/** Describes a page of parts. */
-export function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker = 0 }: PageOfParts): SafeText {
+}): SafeText {
+  const { object = '', parts = [], isTruncated, partNumberMarker = 0 } = page;
   const size = sizeText(parts.reduce((sum, { size = Number.NaN }) => sum + size, 0));
   const after = partNumberMarker === 0 ? words('') : say` after number ${partNumberMarker}`;
   const more = words(isTruncated === undefined ? 'More may follow.' : isTruncated ? 'More follow.' : 'No more follow.');
   return say`${counted(parts.length, 'part')} of ${quoted(object, longestKey)} on this page${after}, ${size}. ${more}`;
 }
 
-/** The advised time until the next call (seconds). */
-const shortestWait = 30;
-const longestWait = 600;
-
-const findOutWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
-const abortAdvice = forReader({
-  agent: 'if they want the upload gone, call abort_multipart_upload',
-  person: 'abort_multipart_upload deletes the upload',
-});
-
 /** Returns the step after the summary of an upload. */
-export function nextOfUpload(summary: Summary, canAbort: boolean): Next {
-  const { partCount = 0, percent, stopped, secondsLeft, isListed } = summary;
+export function nextOfUpload(
+  { partCount = 0, percent, stopped, secondsLeft, isListed }: Summary,
+  canAbort: boolean,
+): Next {
   // The client still has to send the request that makes the parts an object.
   if (percent === 100) {
     const tell = forReader({ agent: 'Tell the user that the', person: 'The' });
     return nextStep('user', 'check', say`${tell} client that uploads has to complete it: no tool here does.`);
   }
+  const findOutWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
   if (isListed === false)
     return nextStep(
       'user',
@@ -160,6 +148,10 @@ export function nextOfUpload(summary: Summary, canAbort: boolean): Next {
       say`${findOutWhether} the client that uploads has begun to send parts, and what its log says.`,
     );
   if (stopped === true) {
+    const abortAdvice = forReader({
+      agent: 'if they want the upload gone, call abort_multipart_upload',
+      person: 'abort_multipart_upload deletes the upload',
+    });
     const howToAbort = canAbort ? abortAdvice : words('the person who runs this server can abort the upload');
     return nextStep(
       'user',
@@ -167,7 +159,8 @@ export function nextOfUpload(summary: Summary, canAbort: boolean): Next {
       say`${findOutWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${howToAbort}.`,
     );
   }
-  const wait = Math.min(Math.max(Math.round((secondsLeft?.from ?? 0) / 10), shortestWait), longestWait);
+  // A tenth of the time left, but 30 s to 10 min.
+  const wait = Math.min(Math.max(Math.round((secondsLeft?.from ?? 0) / 10), 30), 600);
   const toFollow = forReader({ agent: 'If the user wants to', person: 'To' });
   return nextStep(
     'agent',
