@@ -207,15 +207,13 @@ const placeOf = ({ plan }: Change, { translate: t }: Pick<Translator, 'translate
 
 const quotedParts = (text: string): readonly string[] => text.split(/("(?:[^"\\]|\\.)*")/);
 
-/** Quoted IDs. Names have separators, or are shorter. */
-const longId = /^"(?:[\da-z]{20,}|[\da-f-]{36})"$/i;
-const shownStart = 8;
-
-/** Returns the function that shortens long IDs to their start, unless another ID in the list has the same start. */
+/** Returns the function that shortens long IDs to 8 characters, unless another ID in the list has the same start. */
 function idShortener(summaries: readonly string[]): RowOptions['shorten'] {
+  // Names have separators, or are shorter.
+  const longId = /^"(?:[\da-z]{20,}|[\da-f-]{36})"$/i;
   const ids = new Set(summaries.flatMap(quotedParts).filter((part) => longId.test(part)));
   return (value) => {
-    const start = value.slice(0, 1 + shownStart);
+    const start = value.slice(0, 9);
     const isShared = [...ids].some((other) => other !== value && other.startsWith(start));
     return ids.has(value) && !isShared ? `${start}…"` : value;
   };

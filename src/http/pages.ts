@@ -44,24 +44,18 @@ export async function servePages<Env extends PageEnv>(
   if (!['GET', 'HEAD', 'POST'].includes(method)) throw notFound();
   // Handlers read the body from `incoming`, with limits on its size.
   const request = new Request(new URL(url, publicUrl), { method, headers: webHeaders(incoming) });
-  const response = await atPublicPath(await pages.fetch(request, { incoming, outgoing }), publicUrl);
-  const body = Buffer.from(await response.arrayBuffer());
-  // Hono's answer to HEAD has no body.
-  const length = method === 'HEAD' ? [] : [['content-length', String(body.length)]];
-  outgoing.writeHead(response.status, [...response.headers, ...length].flat());
-  outgoing.end(body);
-}
-
-/** Puts the path of the public URL in front of the addresses of pages. Templates escape quotation marks, so no other text looks like a link. */
-async function atPublicPath(response: Response, publicUrl: string): Promise<Response> {
-  const above = new URL(publicUrl).pathname.replace(/\/$/, '');
-  if (above === '') return response;
+  const response = await pages.fetch(request, { incoming, outgoing });
   const headers = new Headers(response.headers);
+  const above = new URL(publicUrl).pathname.replace(/\/$/, '');
   const location = headers.get('location');
   if (location?.startsWith('/')) headers.set('location', above + location);
-  const text = await response.text();
-  const body = text.replaceAll(/ (href|action)="(?=\/decisions)/g, (attribute) => attribute + above);
-  return new Response(body, { status: response.status, headers });
+  // Templates escape quotation marks, so no other text looks like a link.
+  const html = (await response.text()).replaceAll(/ (href|action)="(?=\/decisions)/g, (link) => link + above);
+  const body = Buffer.from(html);
+  // Hono's answer to HEAD has no body.
+  if (method !== 'HEAD') headers.set('content-length', String(body.length));
+  outgoing.writeHead(response.status, [...headers].flat());
+  outgoing.end(body);
 }
 
 /** HTML from a template that escapes all values. */

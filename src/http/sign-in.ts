@@ -48,7 +48,12 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
   const rightsOf = async (token: string) => {
     const authentication = await authenticate(token);
     if (authentication.kind === 'unavailable')
-      throw new NotNow(authentication.reason, words('your sign-in cannot be verified now'), retryText, 5);
+      throw new NotNow(
+        authentication.reason,
+        words('your sign-in cannot be verified now'),
+        words('Load this page again in a few seconds.'),
+        5,
+      );
     if (authentication.kind === 'invalid') return undefined;
     const { name, personId, scopes } = authentication.principal;
     if (!decidesOnly(scopes)) return undefined;
@@ -56,8 +61,12 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
   };
 
   return {
-    form: (query, { translate: t }) =>
-      html`<form method="post" action="/decisions/sign-in${query}"><label for="token">${t(words('Token with the scope cloudops:approve'))}</label><input id="token" name="token" type="password" autocomplete="current-password" required><p class="quiet">${t(aboutToken)}</p><button>${t(words('Sign in'))}</button></form>`,
+    form(query, { translate: t }) {
+      const about = words(
+        'The person who runs this server made it for you, with your name in its file of tokens. The token of an agent does not work here.',
+      );
+      return html`<form method="post" action="/decisions/sign-in${query}"><label for="token">${t(words('Token with the scope cloudops:approve'))}</label><input id="token" name="token" type="password" autocomplete="current-password" required><p class="quiet">${t(about)}</p><button>${t(words('Sign in'))}</button></form>`;
+    },
     routes: ({ admit, refuse, readForm }) =>
       new Hono<PageEnv>().post('/decisions/sign-in', requireType(formMediaType), async (context) => {
         const changeId = changeInQuery(context);
@@ -74,8 +83,3 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
     },
   };
 }
-
-const aboutToken = words(
-  'The person who runs this server made it for you, with your name in its file of tokens. The token of an agent does not work here.',
-);
-const retryText = words('Load this page again in a few seconds.');

@@ -25,7 +25,6 @@ export interface Signing {
   readonly region?: string;
 }
 
-/** A JSON Schema, as MCP clients get it. */
 export type JsonSchema = Record<string, unknown>;
 
 export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -95,7 +94,6 @@ export interface Operation<
   /** Put before the host name: `api.` makes `api.example.com`. */
   readonly hostPrefix?: string;
   /**
-   * Makes the request.
    * @param after from `pages.add`; undefined for the first page
    * @param token a UUID, if `takesToken`
    */
@@ -120,7 +118,6 @@ export interface Operation<
     readonly headers: Readonly<Record<string, string>>;
     readonly body: unknown;
   }): AnsweredError | Promise<AnsweredError>;
-  /** Returns further members of an error. */
   errorDetails?(code: string, error: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   readonly follow?: Follow;
   /** Path of the list of failed entries. */
@@ -136,10 +133,7 @@ export interface Operation<
     input(input: z.output<Input>, state: State): Fields | undefined;
   };
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
-  /**
-   * Returns the next step.
-   * @param isOffered true if the caller may use the tool
-   */
+  /** @param isOffered true if the caller may use the tool */
   next?(
     record: Lenient<z.output<Output>>,
     input: z.output<Input>,
@@ -149,7 +143,6 @@ export interface Operation<
   input(): Input;
   /** Translates other names of arguments. */
   rename?(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
-  /** Argument that picks fields of the answer. */
   readonly fieldsArgument?: string;
   /** Paths of arguments whose values are never shown. */
   readonly secrets?: readonly string[];
@@ -176,7 +169,6 @@ export interface Operation<
   /** Paths of arguments whose defaults are not documented. The price depends on those in `costDrivers`. */
   readonly unknownDefaults?: readonly string[];
   readonly costDrivers?: readonly string[];
-  /** Required unless `effect` is `read`. */
   readonly change?: ChangeTexts<z.output<Input>, Lenient<z.output<Output>>>;
   /** A change of several things. Each becomes a change of its own, of another operation. */
   readonly many?: ManyChanges<z.output<Input>>;
@@ -210,9 +202,7 @@ interface Preflight<Input> {
   input(input: Input): Readonly<Record<string, unknown>> | undefined;
   /** Error codes of the read after which the change is not sent. */
   readonly decisiveErrors?: readonly string[];
-  /** Replaces the read's summary. */
   found?(answer: Readonly<Record<string, unknown>>): SafeText;
-  /** Returns a warning for the plan. */
   alert?(answer: Readonly<Record<string, unknown>>): SafeText | undefined;
 }
 
@@ -220,11 +210,9 @@ interface Preflight<Input> {
 interface ManyChanges<Input> {
   /** The argument of the texts that has the list. Callers cannot give it. */
   readonly list: string;
-  /** The read that finds the things. */
   readonly find: Operation;
   findInput(input: Input): Readonly<Record<string, unknown>>;
   choose(answer: Readonly<Record<string, unknown>>, input: Input): Chosen;
-  /** Changes one thing. */
   readonly operation: Operation;
   inputOf(entry: Readonly<Record<string, unknown>>, input: Input): Readonly<Record<string, unknown>>;
   /** Path and query of all its requests, with names in place of what differs. */
@@ -265,7 +253,6 @@ export type PartialReadEnd =
   /** No more reads are made, because the call has reached a limit, or because no answer came. */
   | { readonly kind: 'stopped' };
 
-/** Texts about a change, for people and agents. */
 export interface ChangeTexts<Input = Readonly<Record<string, unknown>>, Output = unknown> {
   /** Undefined if it is not known. */
   readonly costsMoney: boolean | undefined;
@@ -275,7 +262,6 @@ export interface ChangeTexts<Input = Readonly<Record<string, unknown>>, Output =
   readonly continues: boolean;
   /** Without a full stop: `Create DevOps server "wiki" in jp-east-1`. */
   headline(input: Input, region: string): SafeText;
-  /** Label of the accepting button. */
   accept(input: Input): SafeText;
   /** What is changed or billed and the headline does not say, costs first. */
   consequences(input: Input, region: string): readonly SafeText[];
@@ -297,7 +283,6 @@ export interface ChangeTexts<Input = Readonly<Record<string, unknown>>, Output =
   contradictions?(record: Output, input: Input, region: string): readonly SafeText[];
 }
 
-/** Advice on an error, for a model and a person. */
 export type ErrorAdvice = string | { readonly agent: string; readonly person: string };
 
 export interface Default {
@@ -307,7 +292,6 @@ export interface Default {
   readonly inRegion?: Readonly<Record<string, string>>;
 }
 
-/** One page of an answer. */
 export interface Page<PageRecord> {
   readonly record: PageRecord;
   /** From 1. */
@@ -339,7 +323,6 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
       readonly isWhole?: boolean;
     },
   ): Output;
-  /** Parts of an upload for a view. */
   parts?(state: State, input: Input): readonly UploadPart[] | undefined;
   /** For progress messages. */
   count(record: Lenient<z.output<PageSchema>>): number;

@@ -297,9 +297,7 @@ interface PagesSoFar {
   hasDoubt: boolean;
 }
 
-type ListedParts = NonNullable<PageRecord['parts']>;
-
-const partsOf = (listed: ListedParts): UploadPart[] =>
+const partsOf = (listed: NonNullable<PageRecord['parts']>): UploadPart[] =>
   listed.flatMap(({ partNumber, size = Number.NaN, lastModified, etag }) =>
     partNumber === undefined
       ? []

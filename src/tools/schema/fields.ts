@@ -4,11 +4,8 @@ import { isObject, stepsOf, valueAt } from '../../util/objects.js';
 
 /** This file has the building blocks of input schemas. Messages continue the name of the argument: `must not be empty`. */
 
-/** Length limit in characters, if the API reference has none. */
-const longestText = 2048;
-
 /** Text of 1 to `longest` characters. Half of a surrogate pair cannot be encoded. */
-export const text = (longest = longestText) =>
+export const text = (longest = 2048) =>
   z
     .string()
     .min(1, 'must not be empty')

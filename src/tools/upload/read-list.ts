@@ -5,23 +5,21 @@ import type { PageStart, PageStep } from '../define-operation.js';
 
 /** This file reads lists from stores, which differ in how they write values, times and the ends of pages. */
 
-/** Rules by which the elements of an XML answer become the fields of a record. */
-interface XmlShape {
-  /** Elements that may be repeated, with the name of their list. */
-  readonly lists: Readonly<Record<string, string>>;
-  /** Elements whose text becomes a number, true or false. */
-  readonly values: readonly string[];
-  /** Elements with children. They become an object even if they are empty. */
-  readonly structures: readonly string[];
-  /** Names of fields that do not follow from their elements. */
-  readonly names: Readonly<Record<string, string>>;
-}
-
 /** Turns an XML element into a record: `LastModified` becomes `lastModified`, `ID` becomes `id`. */
 export function xmlRecord(
   element: unknown,
-  { lists, values, structures, names }: XmlShape,
+  shape: {
+    /** Elements that may be repeated, with the name of their list. */
+    readonly lists: Readonly<Record<string, string>>;
+    /** Elements whose text becomes a number, true or false. */
+    readonly values: readonly string[];
+    /** Elements with children, even if they are empty. */
+    readonly structures: readonly string[];
+    /** Names of fields that do not follow from their elements. */
+    readonly names: Readonly<Record<string, string>>;
+  },
 ): Record<string, unknown> | undefined {
+  const { lists, values, structures, names } = shape;
   // Also a cache, because a page has thousands of elements.
   const fieldNames = new Map([...Object.entries(names), ...Object.entries(lists)]);
   const fieldName = (elementName: string): string => {
@@ -116,13 +114,10 @@ export const leftOutWarning = (count: number, name: SafeText): SafeText | undefi
 /** Signatures have the same tolerance in S3-compatible stores. */
 const toleranceMs = 15 * 60_000;
 
-/** An earlier time, such as 1970, stands for no time. */
-const earliestTime = Date.UTC(2000, 0, 1);
-
-/** Reads a time of the store (milliseconds since 1970). Undefined if it is not usable. */
-export function storeTime(text: string | undefined): number | undefined {
-  const time = readTime(text ?? '');
-  return time === undefined || time < earliestTime ? undefined : time;
+/** Reads a time of the store (milliseconds since 1970). Undefined if it is not usable, such as one of 1970. */
+export function storeTime(text = ''): number | undefined {
+  const time = readTime(text);
+  return time === undefined || time < Date.UTC(2000, 0, 1) ? undefined : time;
 }
 
 /** The times of an answer (ISO 8601). */
@@ -146,7 +141,7 @@ export function nowOf({ answeredAt, receivedAt }: AnswerTimes, newest: number | 
   return isAhead || isElsewhere ? { kind: 'contradicted' } : { kind: 'known', ms };
 }
 
-/** Returns the first entries that fit into `maximumCharacters` of JSON, but at least one entry. */
+/** The first entries that fit into `maximumCharacters` of JSON, but at least one. */
 export function firstThatFit<Entry>(entries: readonly Entry[], maximumCharacters: number): Entry[] {
   let length = 0;
   const firstThatDoesNotFit = entries.findIndex((entry) => {
