@@ -6,7 +6,14 @@ import { defineOperation } from './define-operation.js';
 import { callAgain, next as nextStep } from './next.js';
 import { pickArgument } from './schema/answer-paths.js';
 import { bucketRegion, flag, objectKey, pathName, text, wholeNumber, withConditions } from './schema/fields.js';
-import { findUploads, isOneList, summarise, uploadsFields, uploadsSentences, withAges } from './upload/find-uploads.js';
+import {
+  findUploads,
+  isOneList,
+  summariseUploads,
+  uploadsFields,
+  uploadsSentences,
+  withAges,
+} from './upload/find-uploads.js';
 import { decodedKey, longestKey, xmlRecord } from './upload/read-list.js';
 import { addPage, firstStart, startListing } from './upload/read-uploads.js';
 
@@ -140,7 +147,7 @@ export const listMultipartUploads = defineOperation({
           mayHaveMore: mayHaveMore || unread !== undefined,
         };
       const read = withAges(all, times, input.olderThanHours);
-      return summarise([read], read.uploads, input, isWhole, {
+      return summariseUploads([read], read.uploads, input, isWhole, {
         mayHaveMore: mayHaveMore ? true : undefined,
         ...(unread !== undefined && {
           isTruncated: true,

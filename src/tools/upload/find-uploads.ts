@@ -117,7 +117,7 @@ export function* findUploads(search: Search): ManyReads {
 
   const isTruncated = gap >= 0 || list.mayHaveMore === true;
   return (isWhole) =>
-    summarise(read, uploads, search, isWhole, {
+    summariseUploads(read, uploads, search, isWhole, {
       unreadBuckets: refusals(names, ends),
       isTruncated: isTruncated || undefined,
       nextBucketMarker: (isTruncated && (names.at(-1) ?? bucketMarker)) || undefined,
@@ -187,7 +187,7 @@ const ofOneList = { uploads: 1600, unknownAge: 1600, buckets: 0 };
 const ofSeveral = { uploads: 1100, unknownAge: 300, buckets: 500 };
 
 /** Summarizes what was read. `uploads` are those of all reads, in the order of the answer. */
-export function summarise(
+export function summariseUploads(
   reads: readonly UploadsOfBucket[],
   uploads: readonly FoundUpload[],
   search: Search,
