@@ -58,34 +58,37 @@ export function readServiceError(body: Body, headers: Readonly<Record<string, st
 }
 
 function errorInBody(body: Body): ServiceError {
-  switch (body.kind) {
-    case 'xml':
-      return errorInXml(body.value);
-    case 'json':
-      return errorInJson(body.value);
-    case 'html':
-      return textField('message', pageText(body.text));
-    case 'text':
-      return textField('message', body.text);
-    case 'malformed':
-      return { message: `(the body looked like ${body.format}, but ${body.problem})` };
-    case 'empty':
-      return {};
-  }
+  if (body.kind === 'html') return textField('message', pageText(body.text));
+  if (body.kind === 'text') return textField('message', body.text);
+  if (body.kind === 'malformed') return { message: `(the body looked like ${body.format}, but ${body.problem})` };
+  const { errors, around } = errorsIn(body);
+  const whole = errorFields(around);
+  const [first] = errors;
+  // OAuth has the code in `error`, and the message beside it.
+  if (typeof first === 'string' && isObject(around) && whole.message !== undefined)
+    return { ...textField('code', first), ...whole };
+  const fields = errors.map(errorFields);
+  const messages = fields.flatMap(({ message }) => message ?? []);
+  const number = valueAt(first, 'code');
+  const numberText = typeof number === 'number' ? String(number) : undefined;
+  return { ...whole, ...textField('code', numberText), ...fields[0], ...textField('message', messages.join('; ')) };
+}
+
+/** The errors in a document, and the object that has them or is itself the error. */
+function errorsIn(body: Body): { readonly errors: readonly unknown[]; readonly around: unknown } {
+  const document = body.kind === 'xml' || body.kind === 'json' ? body.value : undefined;
+  const around = body.kind === 'xml' ? Object.values(body.value)[0] : document;
+  const paths = body.kind === 'xml' ? ['Error', 'Errors.Error'] : ['error', 'Error', 'errors', 'Errors'];
+  const found =
+    valueAt(document, 'Error') ??
+    paths.map((path) => valueAt(around, path) ?? undefined).find((value) => value !== undefined);
+  return { errors: found === undefined ? [] : [found].flat(), around };
 }
 
 /** Returns the fields of the error in a body. */
 export function errorFieldsIn(body: Body): Readonly<Record<string, unknown>> {
-  const found = body.kind === 'xml' ? xmlError(body.value) : body.kind === 'json' ? jsonError(body.value) : undefined;
-  return isObject(found) ? found : {};
-}
-
-const jsonError = (value: unknown) => [valueAt(value, 'error'), valueAt(value, 'Error')].find(isObject) ?? value;
-
-function xmlError(document: Readonly<Record<string, unknown>>): unknown {
-  const [root] = Object.values(document);
-  const inner = document.Error ?? valueAt(root, 'Error') ?? valueAt(root, 'Errors.Error');
-  return (Array.isArray(inner) ? inner[0] : inner) ?? root;
+  const { errors, around } = errorsIn(body);
+  return [...errors, around].find(isObject) ?? {};
 }
 
 /** A detail of an error on one line. */
@@ -94,45 +97,6 @@ export const detailText = (value: unknown): string => {
   const { message = '' } = textField('message', text);
   return text.length > maximumLengths.message ? `${message}…` : message;
 };
-
-/** Reads `error`, `errors`, or else the whole value. If the whole value has the message, the text of `error` is the code. */
-function errorInJson(value: unknown): ServiceError {
-  const list = valueAt(value, 'errors') ?? valueAt(value, 'Errors');
-  const error = valueAt(value, 'error') ?? valueAt(value, 'Error') ?? list;
-  const whole = errorObject(value);
-  if (typeof error === 'string')
-    return { ...textField(whole.message === undefined ? 'message' : 'code', error), ...whole };
-  if (isObject(error)) return { ...whole, ...errorObject(error) };
-  return Array.isArray(list) ? { ...whole, ...errorInList(list) } : whole;
-}
-
-function errorInList(list: readonly unknown[]): ServiceError {
-  const errors = list.map((entry) => (typeof entry === 'string' ? textField('message', entry) : errorObject(entry)));
-  const [first] = list;
-  const number = valueAt(first, 'code');
-  const messages = errors.flatMap(({ message }) => message ?? []);
-  return {
-    ...textField('code', typeof number === 'number' ? String(number) : undefined),
-    ...errors[0],
-    ...textField('message', messages.join('; ')),
-  };
-}
-
-function errorObject(error: unknown): ServiceError {
-  const code = valueAt(error, 'code');
-  const isQualified = typeof code === 'string' && code.includes('#');
-  return {
-    ...textField('code', plainCode(valueAt(error, '__type'))),
-    ...errorFields(error),
-    ...(isQualified && textField('code', plainCode(code))),
-  };
-}
-
-function errorInXml(document: Readonly<Record<string, unknown>>): ServiceError {
-  const [root] = Object.values(document);
-  const requestId = valueAt(root, 'RequestId') ?? valueAt(root, 'RequestID');
-  return { ...textField('requestId', requestId), ...errorFields(xmlError(document)) };
-}
 
 /** Takes the code out of AWS's form `namespace#Code:address`. */
 const plainCode = (value: unknown) =>
@@ -147,19 +111,21 @@ export const shortenServiceError = (error: Readonly<Record<string, unknown>>): S
 const messageFields = ['Message', 'message', 'errorMessage', 'error_description', 'detail', 'description', 'title'];
 
 function errorFields(source: unknown): ServiceError {
-  const messages = messageFields.map((name) => valueAt(source, name));
-  const message =
-    typeof source === 'string' ? source : messages.find((text) => typeof text === 'string' && text !== '');
+  const first = (...names: readonly string[]) => names.map((name) => valueAt(source, name)).find(isFilled);
+  const message = typeof source === 'string' ? source : first(...messageFields);
+  const code = first('Code', 'code', 'errorCode', '__type');
   const [, regionInMessage] = /\bregion\b.*\bexpecting '([^']+)'/i.exec(String(message)) ?? [];
   return {
-    ...textField('code', valueAt(source, 'Code') ?? valueAt(source, 'code') ?? valueAt(source, 'errorCode')),
+    ...textField('code', String(code).includes('#') ? plainCode(code) : code),
     ...textField('message', message),
-    ...textField('requestId', valueAt(source, 'RequestId') ?? valueAt(source, 'requestId')),
+    ...textField('requestId', first('RequestId', 'RequestID', 'requestId')),
     ...textField('region', valueAt(source, 'Region') ?? regionInMessage),
     ...textField('host', valueAt(source, 'Endpoint')),
-    ...textField('serverTime', valueAt(source, 'ServerTime') ?? valueAt(source, 'serverTime')),
+    ...textField('serverTime', first('ServerTime', 'serverTime')),
   };
 }
+
+const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 /** In characters. */
 const maximumLengths: Readonly<Record<keyof ServiceError, number>> = {

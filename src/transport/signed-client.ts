@@ -64,111 +64,103 @@ export interface SignedClientDependencies {
 
 /** The client of a call must be disposed of. */
 export const createSignedClients =
-  (dependencies: SignedClientDependencies): OpenClient =>
-  (endpoint, options) =>
-    createCallClient(endpoint, options, dependencies);
+  ({ httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies): OpenClient =>
+  (endpoint, { repeatable, secretArguments, isPrivate = false, signal, span, onRetry, byteLimit }) => {
+    const { origin, keys } = endpoint;
+    const limit = timeLimit(timeoutMs, signal);
+    const deadline = now().getTime() + timeoutMs;
+    /** A service may repeat a secret of an earlier attempt. */
+    const secrets = new Set(secretArguments);
 
-function createCallClient(
-  endpoint: Endpoint,
-  { repeatable, secretArguments, isPrivate = false, signal, span, onRetry, byteLimit }: SignedClientOptions,
-  { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
-): SignedClient {
-  const { origin, keys } = endpoint;
-  const limit = timeLimit(timeoutMs, signal);
-  const deadline = now().getTime() + timeoutMs;
-  /** A service may repeat a secret of an earlier attempt. */
-  const secrets = new Set(secretArguments);
-
-  /** The service's time minus this machine's time. */
-  let offsetMs = 0;
-  const signed = async (request: WireRequest) => {
-    const credentials = await keys.current();
-    const date = new Date(now().getTime() + offsetMs);
-    const { host } = new URL(origin);
-    const { headers, body, canonicalRequest, stringToSign } = await sign(
-      { ...request, host },
-      { ...endpoint, credentials, date },
-    );
-    secrets.add(credentials.secretAccessKey).add(credentials.sessionToken);
-    if (!isPrivate) {
-      // Single lines, so that the log lacks only lines with a secret.
-      const lines = createRedactor([...secrets]).clean(canonicalRequest.split('\n'));
-      log('debug', 'signed', { canonicalRequest: lines.join('\n'), stringToSign });
-    }
-    return { headers, credentials, body: body ?? request.body };
-  };
-
-  /** If the clocks differ, signs by the service's time from now on. */
-  const adoptServiceTime = (reply: AttemptReply): boolean => {
-    if (offsetMs !== 0) return false;
-    const newOffset = clockOffset(reply, now());
-    offsetMs = newOffset ?? 0;
-    return newOffset !== undefined;
-  };
-
-  let hasRenewed = false;
-  /** True if the service refused the keys, and there are others now. */
-  const renewKeys = async (reply: AttemptReply, refused: Credentials): Promise<boolean> => {
-    if (hasRenewed || limit.signal.aborted || !refusesKeys(reply)) return false;
-    hasRenewed = true;
-    const renewed = await keys.renewed(refused).catch(() => undefined);
-    return renewed !== undefined;
-  };
-
-  /** In milliseconds. */
-  const pauseAfter = (reply: AttemptReply, attemptsBefore: number): number | undefined => {
-    if (attemptsBefore + 1 >= maximumAttempts || limit.signal.aborted) return undefined;
-    const pauseMs = adoptServiceTime(reply) ? 0 : retryDelay(reply, repeatable, attemptsBefore, now(), random);
-    return pauseMs !== undefined && now().getTime() + pauseMs < deadline ? pauseMs : undefined;
-  };
-
-  const attemptOnce = async (request: WireRequest, attempts: Attempt[]) => {
-    const { method, target } = request;
-    const { headers, credentials, body } = await signed(request).catch((cause: unknown) => {
-      throw new NotSent('the request could not be signed', { cause });
-    });
-    const attemptSpan = span?.child(method, requestAttributes(endpoint, request, attempts.length));
-    const result = await httpClient.send(
-      { method, origin, path: target, headers, newConnection: !repeatable, byteLimit, ...(body && { body }) },
-      limit.signal,
-    );
-    // After parsing, because an XML comment may split a secret.
-    const attemptReply = withoutSecrets(replyOf(result), createRedactor([...secrets]));
-    if (attemptSpan !== undefined) endSpan(attemptSpan, attemptReply);
-    const hasNewKeys = await renewKeys(attemptReply, credentials);
-    const pauseMs = hasNewKeys ? 0 : pauseAfter(attemptReply, attempts.length);
-
-    const attempt: Attempt = {
-      result: describeReply(attemptReply),
-      ...(pauseMs !== undefined && { waitedMs: pauseMs }),
-    };
-    attempts.push(attempt);
-    log('info', 'attempt', { origin, method, attempt: attempts.length, ...attempt });
-    const reply: FinalReply = { ...attemptReply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
-    return { reply, pauseMs };
-  };
-
-  const send = async (request: WireRequest): Promise<FinalReply> => {
-    const attempts: Attempt[] = [];
-    let last = await attemptOnce(request, attempts);
-    while (last.pauseMs !== undefined) {
-      onRetry?.(attempts);
-      await sleep(last.pauseMs, limit.signal);
-      // This process may have been suspended, and a late attempt might repeat a change that somebody has made since.
-      if (now().getTime() >= deadline) return last.reply;
-      try {
-        last = await attemptOnce(request, attempts);
-      } catch (error) {
-        // This attempt was not sent.
-        if (error instanceof NotSent) return last.reply;
-        throw error;
+    /** The service's time minus this machine's time. */
+    let offsetMs = 0;
+    const signed = async (request: WireRequest) => {
+      const credentials = await keys.current();
+      const date = new Date(now().getTime() + offsetMs);
+      const { host } = new URL(origin);
+      const { headers, body, canonicalRequest, stringToSign } = await sign(
+        { ...request, host },
+        { ...endpoint, credentials, date },
+      );
+      secrets.add(credentials.secretAccessKey).add(credentials.sessionToken);
+      if (!isPrivate) {
+        // Single lines, so that the log lacks only lines with a secret.
+        const lines = createRedactor([...secrets]).clean(canonicalRequest.split('\n'));
+        log('debug', 'signed', { canonicalRequest: lines.join('\n'), stringToSign });
       }
-    }
-    return last.reply;
-  };
+      return { headers, credentials, body: body ?? request.body };
+    };
 
-  return { send, [Symbol.dispose]: limit[Symbol.dispose] };
-}
+    /** If the clocks differ, signs by the service's time from now on. */
+    const adoptServiceTime = (reply: AttemptReply): boolean => {
+      if (offsetMs !== 0) return false;
+      const newOffset = clockOffset(reply, now());
+      offsetMs = newOffset ?? 0;
+      return newOffset !== undefined;
+    };
+
+    let hasRenewed = false;
+    /** True if the service refused the keys, and there are others now. */
+    const renewKeys = async (reply: AttemptReply, refused: Credentials): Promise<boolean> => {
+      if (hasRenewed || limit.signal.aborted || !refusesKeys(reply)) return false;
+      hasRenewed = true;
+      const renewed = await keys.renewed(refused).catch(() => undefined);
+      return renewed !== undefined;
+    };
+
+    /** In milliseconds. */
+    const pauseAfter = (reply: AttemptReply, attemptsBefore: number): number | undefined => {
+      if (attemptsBefore + 1 >= maximumAttempts || limit.signal.aborted) return undefined;
+      const pauseMs = adoptServiceTime(reply) ? 0 : retryDelay(reply, repeatable, attemptsBefore, now(), random);
+      return pauseMs !== undefined && now().getTime() + pauseMs < deadline ? pauseMs : undefined;
+    };
+
+    const attemptOnce = async (request: WireRequest, attempts: Attempt[]) => {
+      const { method, target } = request;
+      const { headers, credentials, body } = await signed(request).catch((cause: unknown) => {
+        throw new NotSent('the request could not be signed', { cause });
+      });
+      const attemptSpan = span?.child(method, requestAttributes(endpoint, request, attempts.length));
+      const result = await httpClient.send(
+        { method, origin, path: target, headers, newConnection: !repeatable, byteLimit, ...(body && { body }) },
+        limit.signal,
+      );
+      // After parsing, because an XML comment may split a secret.
+      const attemptReply = withoutSecrets(replyOf(result), createRedactor([...secrets]));
+      if (attemptSpan !== undefined) endSpan(attemptSpan, attemptReply);
+      const hasNewKeys = await renewKeys(attemptReply, credentials);
+      const pauseMs = hasNewKeys ? 0 : pauseAfter(attemptReply, attempts.length);
+
+      const attempt: Attempt = {
+        result: describeReply(attemptReply),
+        ...(pauseMs !== undefined && { waitedMs: pauseMs }),
+      };
+      attempts.push(attempt);
+      log('info', 'attempt', { origin, method, attempt: attempts.length, ...attempt });
+      const reply: FinalReply = { ...attemptReply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
+      return { reply, pauseMs };
+    };
+
+    const send = async (request: WireRequest): Promise<FinalReply> => {
+      const attempts: Attempt[] = [];
+      let last = await attemptOnce(request, attempts);
+      while (last.pauseMs !== undefined) {
+        onRetry?.(attempts);
+        await sleep(last.pauseMs, limit.signal);
+        // This process may have been suspended, and a late attempt might repeat a change that somebody has made since.
+        if (now().getTime() >= deadline) break;
+        const next = await attemptOnce(request, attempts).catch((error: unknown) => {
+          if (error instanceof NotSent) return undefined;
+          throw error;
+        });
+        if (next === undefined) break;
+        last = next;
+      }
+      return last.reply;
+    };
+
+    return { send, [Symbol.dispose]: limit[Symbol.dispose] };
+  };
 
 function withoutSecrets(reply: AttemptReply, { clean }: Redactor): AttemptReply {
   if (reply.kind === 'failed') return clean(reply);
