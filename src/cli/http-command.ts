@@ -48,7 +48,7 @@ export const httpCommand: Command = {
     const address = { host, port: portOf(port) };
     // A wrong setting is reported before the runtime starts.
     const access = await accessOf(host, config, terminal.now);
-    const localPage = access.openIdentity ? undefined : localPageFor(config, terminal, { printsLink: true });
+    const localPage = access.openIdentity ? undefined : localPageFor(config, terminal, true);
     return runUntilSignal(config, terminal, (serving) => serve(config, terminal, address, access, serving), localPage);
   },
 };

@@ -118,22 +118,23 @@ async function prune({ values, journalFile }: Config, { options, terminal }: Inv
 const actions = { migrate, prune };
 const isAction = (text: string): text is keyof typeof actions => Object.hasOwn(actions, text);
 
+const unitsMs: ReadonlyMap<string, number> = new Map([
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
+
 /** Parses a time (milliseconds since 1970). @throws UsageError */
 function timeOfOption(option: string, text: string | undefined, now: Date): number | undefined {
-  const time = text === undefined ? undefined : parseTime(text, now);
-  if (Number.isNaN(time))
-    throw new UsageError(
-      say`--${own(option)} takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.`,
-    );
-  return time;
-}
-
-function parseTime(text: string, now: Date): number {
+  if (text === undefined) return undefined;
   const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
-  const milliseconds: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
   // `Date.parse` takes even "7" as a time: the first day of July.
-  if (count === undefined) return /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  return now.getTime() - Number(count) * (milliseconds[unit] ?? Number.NaN);
+  const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  const time = count === undefined ? date : now.getTime() - Number(count) * (unitsMs.get(unit) ?? Number.NaN);
+  if (!Number.isNaN(time)) return time;
+  throw new UsageError(
+    say`--${own(option)} takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.`,
+  );
 }
 
 /** Times are in UTC. */

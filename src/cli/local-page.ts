@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { DecisionPage } from '../changes/required-consent.js';
 import type { Config } from '../config/load-config.js';
 import type { Runtime } from '../runtime.js';
@@ -12,7 +16,7 @@ import { printLine } from './layout.js';
 type Open = (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
 
 /** Prepares the page for decisions in this machine's browser. `printsLink` needs a stderr that only a person reads. */
-export function localPageFor(config: Config, terminal: Terminal, { printsLink = false } = {}) {
+export function localPageFor(config: Config, terminal: Terminal, printsLink: boolean) {
   // With a public URL, people sign in there to decide.
   if (config.values.OPEN_BROWSER === 'off' || config.values.HTTP_PUBLIC_URL !== undefined) return undefined;
   const open = openFor(terminal, printsLink);
@@ -62,7 +66,7 @@ export type LocalPage = NonNullable<ReturnType<typeof localPageFor>>;
 
 function openFor(terminal: Terminal, printsLink: boolean): Open | undefined {
   const program = browserProgram(terminal);
-  if (program !== undefined) return async (url) => (await import('./open-browser.js')).openBrowser(url, program);
+  if (program !== undefined) return (url) => openBrowser(url, program);
   // A log file could be read by an agent, so the link is printed for a person only.
   if (!printsLink || !terminal.stderr.isTTY) return undefined;
   return async (url) => {
@@ -83,4 +87,26 @@ export function browserProgram({ platform, env }: Pick<Terminal, 'platform' | 'e
   const isExecutable = (path: string) => attempt(() => accessSync(path, constants.X_OK), false) !== false;
   const isInstalled = (env.PATH ?? '').split(delimiter).some((folder) => isExecutable(join(folder, program)));
   return isInstalled ? program : undefined;
+}
+
+/** Opens a secret address in the browser. The caller removes the returned file, which has the address, when the page is no longer needed. */
+async function openBrowser(url: string, program: string): Promise<{ remove(): Promise<void> } | undefined> {
+  const startProgram = (...args: readonly string[]) =>
+    spawn(program, args, { stdio: 'ignore', detached: true })
+      .on('error', () => undefined)
+      .unref();
+
+  if (program === 'rundll32') {
+    // Other users cannot see the arguments of a program on Windows.
+    startProgram('url.dll,FileProtocolHandler', url);
+    return undefined;
+  }
+
+  // Elsewhere, other users can see the arguments, so the program gets a file that only this user can read. It is in the home folder, because
+  // browsers that are snaps can read no other folder.
+  const folder = await mkdtemp(join(homedir(), 'cloudops-mcp-view-'));
+  const file = join(folder, 'view.html');
+  await writeFile(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${url}">`, { mode: 0o600 });
+  startProgram(pathToFileURL(file).href);
+  return { remove: () => rm(folder, { recursive: true, force: true }) };
 }

@@ -85,9 +85,13 @@ async function run(name: string, command: Command, args: readonly string[], term
 
   const env = options.sandbox === undefined ? terminal.env : { ...terminal.env, [variableName('SANDBOX')]: '1' };
   const ownOperations = await loadOwnOperations(env);
+  const readFile = (path: string) => {
+    regularFile(path);
+    return readFileSync(path, 'utf8');
+  };
   // A command that needs no configuration, such as `help`, runs although there are problems.
   const config: ConfigResult =
-    problems.length > 0 ? { ok: false, problems } : loadConfig({ env, ownOperations, readFile: readSettingsFile });
+    problems.length > 0 ? { ok: false, problems } : loadConfig({ env, ownOperations, readFile });
   const operations = allOperations(builtIn, ownOperations);
   const { problems: operationProblems } = ownOperations;
   const invocation = { options, config, operations, operationProblems, terminal };
@@ -104,15 +108,6 @@ async function run(name: string, command: Command, args: readonly string[], term
     for (const note of ownOperations.notes ?? []) printLine(terminal.stderr, say`warning: ${note}`);
   }
   return command.run({ ...invocation, positionals });
-}
-
-/** A pipe that a shell opens for `<(…)`. Reading it ends when the program ends. */
-const fileOfShell = /^\/(?:dev|proc\/self)\/fd\/\d+$/;
-
-/** @throws ShownError, or NodeJS.ErrnoException */
-function readSettingsFile(path: string): string {
-  if (!fileOfShell.test(path)) regularFile(path);
-  return readFileSync(path, 'utf8');
 }
 
 /** Without the settings, not even the code for loading operations is imported. */

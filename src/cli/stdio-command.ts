@@ -28,7 +28,7 @@ export const stdioCommand: Command = {
       await serveClient(serving, terminal);
       return 0;
     };
-    return runUntilSignal(config, terminal, serve, localPageFor(config, terminal));
+    return runUntilSignal(config, terminal, serve, localPageFor(config, terminal, false));
   },
 };
 
