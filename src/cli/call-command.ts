@@ -158,9 +158,6 @@ async function readArguments(argument: string, stdin: Terminal['stdin']): Promis
   }
 }
 
-/** Time limit for closing connections (milliseconds). */
-const graceMs = 1000;
-
 /** Makes the call, and asks for consent unless the user agreed beforehand. */
 async function execute(
   { tool: name, operation, args, config }: Call,
@@ -193,7 +190,7 @@ async function execute(
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     return outcome;
   } finally {
-    await runtime.close(graceMs);
+    await runtime.close(1_000);
     process.off('uncaughtException', onUncaught);
   }
 }

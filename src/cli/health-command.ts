@@ -15,7 +15,8 @@ export const healthCommand: Command = {
     const { host, port } = { ...defaultAddress, ...options };
     const origin = `http://${isIPv6(host) ? `[${host}]` : host}:${portOf(port)}`;
     try {
-      const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(answerMs), redirect: 'error' });
+      // The image's health check takes at most three seconds.
+      const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(2_000), redirect: 'error' });
       await response.body?.cancel();
       if (response.ok) printLine(stdout, 'ready');
       else printLine(stderr, say`${exact(origin)} is not ready (HTTP status ${response.status}); its log says why.`);
@@ -27,6 +28,3 @@ export const healthCommand: Command = {
     }
   },
 };
-
-/** Time limit of the request (milliseconds), shorter than that of the image's health check. */
-const answerMs = 2_000;

@@ -42,7 +42,7 @@ async function linesAbout(
 /** Fits a screen of 24 lines. */
 async function overview(commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
   const loadedCommands = await Promise.all(
-    Object.entries(commands).map(async ([name, load]) => `  ${name.padEnd(columnOfAbout)}${(await load()).about}`),
+    Object.entries(commands).map(async ([name, load]) => `  ${name.padEnd(15)}${(await load()).about}`),
   );
   return [
     'An MCP server that gives AI agents signed operations of a cloud.',
@@ -60,8 +60,6 @@ async function overview(commands: Commands, defaultCommand: Command): Promise<re
     '  cloudops-mcp help settings       settings, as environment variables',
   ];
 }
-
-const columnOfAbout = 15;
 
 function settingsLines(width: number): readonly string[] {
   return [

@@ -35,7 +35,8 @@ export const journalCommand: Command = {
       return await (action === undefined ? print : actions[action])(config, invocation);
     } catch (thrown) {
       if (thrown instanceof UsageError) throw thrown;
-      const lacksRight = action !== undefined && textAt(thrown, 'code') === insufficientPrivilege;
+      // PostgreSQL's code for a missing privilege.
+      const lacksRight = action !== undefined && textAt(thrown, 'code') === '42501';
       const error = lacksRight ? new JournalFault('tables', words('this role may not')) : thrown;
       const done = words(action === undefined ? 'read' : `${action}d`);
       const remedy = asUsed(journalRemedy(error, storePlace(config.values.JOURNAL).path === undefined), config);
@@ -69,14 +70,14 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
     addressFile: config.journalFile,
   }).openChanges();
   // Resolves with false after a signal, which ends the reading.
-  const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
+  const follow = stop && (() => delay(1_000, true, { signal: stop }).catch(() => false));
   try {
     for await (const change of store.read({ since, until, follow })) {
       if (stop?.aborted) break;
       isEmpty = false;
       buffer += `${format(change)}\n`;
-      // With `--follow`, somebody waits for each change.
-      if (follow !== undefined || buffer.length > longestBuffer) await flush();
+      // With `--follow`, somebody waits for each change. Otherwise, writing each by itself is much slower.
+      if (follow !== undefined || buffer.length > 64 * 1024) await flush();
     }
     if (buffer !== '') await flush();
   } finally {
@@ -86,13 +87,6 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
     printLine(stdout, since === undefined && until === undefined ? nothingYet : 'No changes in this time.');
   return 0;
 }
-
-const pollMs = 1_000;
-
-/** Characters that are written together, because writing each change by itself is much slower. */
-const longestBuffer = 64 * 1024;
-
-const insufficientPrivilege = '42501';
 
 async function migrate({ values }: Config, { terminal: { stdout, now } }: Invocation): Promise<number> {
   await openStore(values.JOURNAL, now).migrate();

@@ -8,7 +8,6 @@ const ownerNeeded = words(
 );
 const primaryNeeded = words('Name an address in CLOUDOPS_JOURNAL that leads to the primary.');
 const networkAdvice = words('Check that the database runs, its host and port in CLOUDOPS_JOURNAL, and the network.');
-const databaseLog = words('See the log of the database.');
 
 const remediesByKind: Readonly<Record<FaultKind, SafeText>> = {
   standby: primaryNeeded,
@@ -54,7 +53,8 @@ export function journalRemedy(error: unknown, isDatabase: boolean): SafeText {
   const code = textAt(error, 'code') ?? '';
   // Node.js has codes of five letters, too, such as EPIPE.
   const isSqlState = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/.test(code);
-  if (isSqlState) return remediesByCode[code] ?? remediesByCode[code.slice(0, 2)] ?? databaseLog;
+  if (isSqlState)
+    return remediesByCode[code] ?? remediesByCode[code.slice(0, 2)] ?? words('See the log of the database.');
   return tlsRemedy(code, error instanceof Error ? error.message : '') ?? networkAdvice;
 }
 

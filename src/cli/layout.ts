@@ -5,23 +5,16 @@ import { exact, type SafeText, type Wording, words } from '../util/safe-text.js'
 /** An output stream: a terminal, which has `columns`, or a file or pipe. */
 export type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Longer lines are hard to read. */
-const widestColumns = 120;
-const narrowestColumns = 40;
-
-/** Number of columns that text may fill: infinite in a file or pipe. */
+/** Number of columns that text may fill: infinite in a file or pipe. Longer lines than 120 are hard to read. */
 export const columnsOf = ({ isTTY, columns }: Pick<Screen, 'isTTY' | 'columns'>): number =>
-  isTTY === true ? Math.max(narrowestColumns, Math.min(widestColumns, columns || 80)) : Number.POSITIVE_INFINITY;
+  isTTY === true ? Math.max(40, Math.min(120, columns || 80)) : Number.POSITIVE_INFINITY;
 
 /** Characters that take two columns, such as East Asian letters and emoji. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3ffff}]/gu;
-/** Marks above or below a letter take no column. */
-const combining = /\p{M}/gu;
-
-/** Number of columns that a line takes on a terminal. */
+/** Number of columns that a line takes on a terminal. Marks above or below a letter take none. */
 export const widthOf = (line: string): number =>
-  [...line.replace(combining, '')].length + (line.match(wide)?.length ?? 0);
+  [...line.replace(/\p{M}/gu, '')].length + (line.match(wide)?.length ?? 0);
 
 export const printLine = <const Text extends string>(screen: Pick<Writable, 'write'>, line: Wording<Text>): void =>
   void screen.write(`${words(line)}\n`);

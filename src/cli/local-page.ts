@@ -75,12 +75,10 @@ function openFor(terminal: Terminal, printsLink: boolean): Open | undefined {
   };
 }
 
-/** Variables of remote and automated machines, whose screen the user probably does not see. */
-const remoteVariables = ['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'CI'];
-
 /** The program that opens an address in the browser. Undefined if the user of this machine would probably not see it. */
 export function browserProgram({ platform, env }: Pick<Terminal, 'platform' | 'env'>): string | undefined {
-  if (remoteVariables.some((name) => env[name])) return undefined;
+  // The user probably does not see the screen of a remote or automated machine.
+  if (['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'CI'].some((name) => env[name])) return undefined;
   if (platform === 'win32') return 'rundll32';
   if (platform !== 'darwin' && !env.DISPLAY && !env.WAYLAND_DISPLAY) return undefined;
   const program = platform === 'darwin' ? 'open' : 'xdg-open';

@@ -34,9 +34,6 @@ export const operationsCommand: Command = {
   },
 };
 
-/** Measured with the encoding o200k_base. */
-const charactersPerToken = 4.4;
-
 function list(invocation: Invocation): number {
   const config = validConfig(invocation);
   const { stdout, stderr, now } = invocation.terminal;
@@ -66,7 +63,7 @@ function list(invocation: Invocation): number {
   return 0;
 }
 
-/** The names of optional arguments are in brackets. */
+/** The names of optional arguments are in brackets. A token of o200k_base has about 4.4 characters. */
 function describeTool(operation: Operation) {
   const { name, title, description, effect, service } = operation;
   const { input, output } = operation.schemas ?? toolSchemas(operation);
@@ -74,7 +71,7 @@ function describeTool(operation: Operation) {
   const argumentNames = Object.entries(operation.input().shape).map(([argument, rule]) =>
     rule.safeParse(undefined).success ? `[${argument}]` : argument,
   );
-  return { name, effect, service, tokens: Math.round(listing.length / charactersPerToken), arguments: argumentNames };
+  return { name, effect, service, tokens: Math.round(listing.length / 4.4), arguments: argumentNames };
 }
 
 function toolLines(

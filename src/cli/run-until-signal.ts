@@ -10,9 +10,6 @@ import { serverLog } from './terminal-log.js';
 /** Time limit for running changes after a termination signal (milliseconds). */
 const graceMs = 10_000;
 
-/** When the index of the search is built, if it is not cached (milliseconds after the start). */
-const indexAfterMs = 2_000;
-
 /** What a command needs to serve. */
 export interface Serving {
   readonly runtime: Runtime;
@@ -43,8 +40,8 @@ export async function runUntilSignal(
   const missing = nothingConfigured(accounts, [...operations, ...apis.map((service) => ({ service }))]);
   const isSearchOffered =
     accountsForServices(accounts, apis, { name: 'find_operations', effect: 'read' }, undefined).length > 0;
-  // Clients first get their answers.
-  if (isSearchOffered) setTimeout(() => void services?.prepareSearch().catch(() => undefined), indexAfterMs).unref();
+  // Clients first get their answers. The index is built only if it is not cached.
+  if (isSearchOffered) setTimeout(() => void services?.prepareSearch().catch(() => undefined), 2_000).unref();
   if (missing !== undefined) log('warn', 'configuration', { message: missing });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
 

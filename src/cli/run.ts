@@ -44,15 +44,13 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     const problems = problemsOf(error);
     if (problems !== undefined) return refuse(heading, problems, terminal);
     // An address in use is no fault of this program, so its user gets no stack trace.
-    const isAddressWrong = error instanceof Error && 'syscall' in error && addressCalls.includes(error.syscall);
+    const isAddressWrong =
+      error instanceof Error && 'syscall' in error && /^(listen|getaddrinfo)$/.test(String(error.syscall));
     if (!isAddressWrong) throw error;
     printLine(terminal.stderr, say`cloudops-mcp cannot listen: ${error.message}`);
     return 1;
   }
 }
-
-/** The system calls of a server that begins to listen. */
-const addressCalls: readonly unknown[] = ['listen', 'getaddrinfo'];
 
 function problemsOf(error: unknown): readonly SafeText[] | undefined {
   if (error instanceof UsageError) return error.problems;

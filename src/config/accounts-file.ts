@@ -18,7 +18,6 @@ export interface WrittenAccount {
 }
 
 const mostAccounts = 32;
-const maximumCharacters = 1024 * 1024;
 
 /** The field of a setting in an account. For an access key, the field has the path of its file. */
 export const fieldOf = (setting: Setting): string => {
@@ -74,7 +73,7 @@ export const accountsFileSchema = lazy(() =>
 export function parseAccountsFile(content: string, reportSentence: Report) {
   const report = (problem: SafeText) => reportSentence(say`The accounts file: ${problem}.`);
   // Almost all characters of such a file are one byte.
-  if (content.length > maximumCharacters) return report(say`it is larger than 1 MiB`);
+  if (content.length > 1024 * 1024) return report(say`it is larger than 1 MiB`);
   const json = parseJson(content);
   if (json === undefined) return report(say`it is not JSON`);
   // Either value of a repeated field may be meant, so nothing else is checked.

@@ -262,7 +262,7 @@ function reportTools(values: SettingValues, { operations, services }: Tools, nam
   const patterns =
     serviceNames.length === 0
       ? words('operations such as ec2:Describe* need CLOUDOPS_MODELS')
-      : say`patterns such as ${own(`${serviceNames[0]}:Describe*`)} are for the services ${namesOf(serviceNames.slice(0, mostServices))}`;
+      : say`patterns such as ${own(`${serviceNames[0]}:Describe*`)} are for the services ${namesOf(serviceNames.slice(0, 12))}`;
   for (const tool of unknownTools)
     report(
       say`${nameOf('TOOLS')} names ${quoted(tool, 60)}, which is not a tool; the tools are ${namesOf(names)}, and ${patterns}.`,
@@ -273,9 +273,6 @@ function reportTools(values: SettingValues, { operations, services }: Tools, nam
   if (unknownTools.length === 0 && !offersAny)
     report(say`${nameOf('TOOLS')} and ${nameOf('READ_ONLY')} together leave no tool to offer.`);
 }
-
-/** That a message names. */
-const mostServices = 12;
 
 /** Follows the name of a setting. */
 export const plainHttp = words(

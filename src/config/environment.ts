@@ -12,17 +12,16 @@ export function readProxies(env: Environment, report: (problem: SafeText) => voi
   const readAddress = (name: string) => {
     const address = read(name);
     // The problem does not show the address, because it may hold a password.
-    if (address !== undefined && !attempt(() => isProxy(address), false))
+    const isProxy = () => {
+      const { protocol, username, password } = new URL(address ?? '');
+      decodeURIComponent(username + password);
+      return /^(https?|socks5?):$/.test(protocol);
+    };
+    if (address !== undefined && !attempt(isProxy, false))
       report(say`${own(name.toUpperCase())} is not the address of a proxy, such as http://proxy.example.com:3128.`);
     return address;
   };
   return { httpProxy: readAddress('http_proxy'), httpsProxy: readAddress('https_proxy'), noProxy: read('no_proxy') };
-}
-
-function isProxy(address: string): boolean {
-  const { protocol, username, password } = new URL(address);
-  decodeURIComponent(username + password);
-  return /^(https?|socks5?):$/.test(protocol);
 }
 
 /** By default, this server sends no traces. */

@@ -45,6 +45,9 @@ function readConfig(sources: ConfigSources, report: Report) {
   const operations = allOperations(builtIn, ownOperations);
   const tools = { operations, services: ownOperations.services ?? new Map() };
   const isGiven = (setting: Setting) => origins.some((origin) => origin.setting === setting);
+  const keyVariables = words(
+    'CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS, CLOUDOPS_PROFILE and CLOUDOPS_CREDENTIAL_SOURCE',
+  );
   reportKeySources(isGiven, keyVariables, report);
   reportContradictions(environment, tools, safeVariableName, report);
 
@@ -69,10 +72,6 @@ function readConfig(sources: ConfigSources, report: Report) {
     otherVariables: Object.fromEntries(Object.entries(env).filter(([name]) => !name.toUpperCase().startsWith(prefix))),
   };
 }
-
-const keyVariables = words(
-  'CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS, CLOUDOPS_PROFILE and CLOUDOPS_CREDENTIAL_SOURCE',
-);
 
 function reportHttp(
   values: SettingValues,

@@ -88,10 +88,8 @@ function openKeysOrKeyFiles({ credentials, files }: KeyOrFileSettings, access: R
 
 const keyFileRemedy = words('Write the key, and nothing else, into the file.');
 
-const maximumBytes = 64 * 1024;
-
 async function readKeyFile(path: string): Promise<string> {
   const { size = 0 } = regularFile(path) ?? {};
-  if (size > maximumBytes) throw new KeysUnavailable(words('a file of keys is larger than 64 KiB'), keyFileRemedy);
+  if (size > 64 * 1024) throw new KeysUnavailable(words('a file of keys is larger than 64 KiB'), keyFileRemedy);
   return (await readFile(path, 'utf8')).trim();
 }

@@ -1,42 +1,36 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as z from 'zod';
-import { lazy, parseJson } from '../util/objects.js';
+import { lazy, parseJson, textAt } from '../util/objects.js';
 import { readTime } from '../util/read-values.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
 import { type KeyReadOptions, KeysUnavailable, keyText, type NamedSource, type TemporaryKeys } from './keys.js';
 
 /** Runs a program that prints keys as AWS defines it for `credential_process`. */
 
-/** Written after the name of a field. */
-const rules = {
-  version: 'has to be 1',
-  header: 'has to be printable ASCII without spaces',
-  secret: 'has to be a text that is not empty',
-  expiration: 'has to be a time with its zone, such as 2026-11-22T12:00:00Z',
-};
-
-/** Like botocore, ignores other fields, and an empty session token. */
-const outputSchema = lazy(() =>
-  z.object(
+/** Like botocore, ignores other fields, and an empty session token. Messages follow the name of a field. */
+const outputSchema = lazy(() => {
+  const header = 'has to be printable ASCII without spaces';
+  const secret = 'has to be a text that is not empty';
+  const expiration = 'has to be a time with its zone, such as 2026-11-22T12:00:00Z';
+  /** A time without a zone cannot be compared with the clock. */
+  const parseTime = (text: string) => {
+    const time = readTime(text, { needsZone: true });
+    return time === undefined ? undefined : new Date(time);
+  };
+  return z.object(
     {
-      Version: z.literal(1, rules.version),
-      AccessKeyId: z.string(rules.header).regex(keyText, rules.header),
-      SecretAccessKey: z.string(rules.secret).min(1, rules.secret),
+      Version: z.literal(1, 'has to be 1'),
+      AccessKeyId: z.string(header).regex(keyText, header),
+      SecretAccessKey: z.string(secret).min(1, secret),
       SessionToken: z
-        .string(rules.header)
-        .regex(/^[\x21-\x7e]*$/, rules.header)
+        .string(header)
+        .regex(/^[\x21-\x7e]*$/, header)
         .nullish(),
-      Expiration: z.string(rules.expiration).transform(parseTime).pipe(z.date(rules.expiration)).nullish(),
+      Expiration: z.string(expiration).transform(parseTime).pipe(z.date(expiration)).nullish(),
     },
     'has to be a JSON object',
-  ),
-);
-
-/** A time without a zone cannot be compared with the clock. */
-function parseTime(text: string): Date | undefined {
-  const time = readTime(text, { needsZone: true });
-  return time === undefined ? undefined : new Date(time);
-}
+  );
+});
 
 /**
  * Reads what the program printed, and never shows it.
@@ -67,14 +61,13 @@ type ProgramResult =
 
 const failed = (problem: SafeText): ProgramResult => ({ kind: 'failed', problem });
 
-const longestRunMs = 10_000;
 const maximumOutputBytes = 64 * 1024;
 
 /** Runs a program without a shell. At a limit or `stop`, kills it with its process group, or on Windows only the program. */
 export async function runProgram(
   [file = '', ...args]: readonly string[],
   options: KeyReadOptions,
-  limitMs = longestRunMs,
+  limitMs = 10_000,
 ): Promise<ProgramResult> {
   if (options.stop.aborted) return stopped;
   let child: ChildProcess;
@@ -97,10 +90,7 @@ const hasGroups = process.platform !== 'win32';
 
 const stopped = failed(words('was stopped, because this server ends'));
 
-/** Milliseconds after the program's end. */
-const heldOutputMs = 500;
-
-/** The output usually ends (`close`) just after the program (`exit`). Processes that keep it open are killed after `heldOutputMs`. */
+/** The output usually ends (`close`) just after the program (`exit`). Processes that keep it open are killed half a second later. */
 function waitForEnd(child: ChildProcess, stop: AbortSignal, limitMs: number): Promise<ProgramResult> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -140,15 +130,15 @@ function waitForEnd(child: ChildProcess, stop: AbortSignal, limitMs: number): Pr
       if (bytes > maximumOutputBytes) killAndFail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
     });
     // Only the error's code is shown, because the message has the program's arguments.
-    child.once('error', (error) => finish(failed(say`cannot be started (${own(codeOf(error))})`)));
+    child.once('error', (error) =>
+      finish(failed(say`cannot be started (${own(textAt(error, 'code') ?? error.name)})`)),
+    );
     child.once('exit', (code, signal) => {
-      outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
+      outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), 500);
     });
     child.once('close', (code, signal) => finish(resultOf(code, signal)));
   });
 }
-
-const codeOf = (error: Error) => ('code' in error ? String(error.code) : error.name);
 
 function killAll(child: ChildProcess): void {
   const { pid } = child;

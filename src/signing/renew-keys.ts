@@ -74,7 +74,9 @@ export function renewKeys<Origin extends KeyOrigin>(
       const expired = new KeysUnavailable(say`${found.name} gave keys that have expired`, found.remedy);
       return { found, problem: expired, ...(leftMs(read) > 0 && { read }) };
     } catch (error) {
-      return { found, problem: error instanceof KeysUnavailable ? error : unreadableKeys(error) };
+      if (error instanceof KeysUnavailable) return { found, problem: error };
+      const remedy = words('Correct the path, or the file.');
+      return { found, problem: new KeysUnavailable(say`a file of keys cannot be read (${fileFault(error)})`, remedy) };
     }
   };
 
@@ -143,9 +145,3 @@ export function renewKeys<Origin extends KeyOrigin>(
     },
   };
 }
-
-const unreadableKeys = (error: unknown) =>
-  new KeysUnavailable(
-    say`a file of keys cannot be read (${fileFault(error)})`,
-    words('Correct the path, or the file.'),
-  );

@@ -61,14 +61,13 @@ export interface ConnectionLimits {
   readonly headerBytes: number;
 }
 
-/** Many resolvers do not know names that end with `.localhost`. */
-const lookupHost: LookupFunction = (host, options, callback) => lookup(loopbackName(host), options, callback);
-
 type Agents = ReturnType<typeof createAgents>;
 
 export function createAgents(limits: ConnectionLimits, { pipelining }: { readonly pipelining: 0 | 1 }) {
   const { connectMs, headersMs, bodyMs, headerBytes } = limits;
   const options = { pipelining, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
+  // Many resolvers do not know names that end with `.localhost`.
+  const lookupHost: LookupFunction = (host, ...rest) => lookup(loopbackName(host), ...rest);
   const connect = skippingInterim(buildConnector({ timeout: connectMs, lookup: lookupHost }), headerBytes);
   const direct = new Agent({ ...options, connect });
   const tunnels = new Map<string, ProxyAgent>();

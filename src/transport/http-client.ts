@@ -81,7 +81,7 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   const keepAlive = createAgents(limits, { pipelining: 1 });
   // With `pipelining: 0`, undici opens a connection for each request.
   const oneShot = createAgents(limits, { pipelining: 0 });
-  // Large bodies are decoded one after the other, to bound the heap.
+  // Bodies whose decoding takes milliseconds are decoded one after the other, to bound the heap.
   const takeTurn = createTurns();
   return {
     send: async (request, signal) => {
@@ -91,7 +91,7 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
       try {
         await dispatch(agent, { ...request, ...address }, exchange, limits, signal);
         const decode = () => decodeResponse(exchange, limits, request.byteLimit);
-        return await (exchange.size > quickBytes ? takeTurn(decode) : decode());
+        return await (exchange.size > 64 * 1024 ? takeTurn(decode) : decode());
       } catch (error) {
         return failureOf(error, exchange, signal, hasProxy);
       }
@@ -158,9 +158,6 @@ function dispatch(
     agent.dispatch({ method, origin, path, headers, body: body ?? null }, handler);
   });
 }
-
-/** Larger bodies wait for a turn, because decoding takes milliseconds. */
-const quickBytes = 64 * 1024;
 
 function failureOf(
   error: unknown,
@@ -229,16 +226,12 @@ export function decompress(body: Buffer, headers: Readonly<Record<string, string
     try {
       bytes = undo(coding, bytes, maximumBytes);
     } catch (error) {
-      // Some services name a coding that they did not apply.
-      if (!looksPlain.test(bytes.toString('latin1', 0, plainLength))) throw error;
+      // Some services name a coding that they did not apply: this is the beginning of XML, HTML or JSON.
+      if (!/^\s*[<{[][\t\n\r -~]*$/.test(bytes.toString('latin1', 0, 32))) throw error;
     }
   }
   return bytes;
 }
-
-/** The beginning of XML, HTML or JSON. */
-const looksPlain = /^\s*[<{[][\t\n\r -~]*$/;
-const plainLength = 32;
 
 function undo(coding: string, body: Buffer, maxOutputLength: number): Buffer {
   if (body.length === 0) return body;

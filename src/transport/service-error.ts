@@ -58,7 +58,10 @@ export function readServiceError(body: Body, headers: Readonly<Record<string, st
 }
 
 function errorInBody(body: Body): ServiceError {
-  if (body.kind === 'html') return textField('message', pageText(body.text));
+  if (body.kind === 'html') {
+    const text = body.text.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ');
+    return textField('message', text);
+  }
   if (body.kind === 'text') return textField('message', body.text);
   if (body.kind === 'malformed') return { message: `(the body looked like ${body.format}, but ${body.problem})` };
   const { errors, around } = errorsIn(body);
@@ -142,8 +145,6 @@ const textField = (name: keyof ServiceError, value: unknown): ServiceError => {
   const line = typeof value === 'string' ? value.slice(0, maximumLengths[name]).replace(/\s+/g, ' ').trim() : '';
   return line === '' ? {} : { [name]: escapeInvisible(line) };
 };
-
-const pageText = (html: string) => html.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ');
 
 /** Request IDs for the service's support (docs/API.md: Request IDs). */
 const idHeaders = [
