@@ -8,7 +8,6 @@ import { anyText, endpoint, type Setting, settingNames, settings } from './setti
 
 /** Reads the accounts file. `accounts.ts` finds contradictions between its settings. */
 
-/** An account of the file that has no wrong value. */
 export interface WrittenAccount {
   readonly name: string;
   readonly description: string | undefined;

@@ -58,7 +58,6 @@ interface Tools {
 /** The name of a setting, or of the endpoint of an API, as the user wrote it. */
 type NameOf = (setting: string) => SafeText;
 
-/** The account that the environment describes if there is no accounts file. */
 export const onlyAccount = (environment: SettingGroup): AccountsConfig => ({
   all: [accountOf(defaultAccount, environment, keysOf(environment.explicit, environment.files))],
   byDefault: defaultAccount,
@@ -222,7 +221,6 @@ function reportWidening(
       );
 }
 
-/** Reports settings that contradict each other, and tools that do not exist. */
 export function reportContradictions(
   { values, endpoints }: Pick<SettingGroup, 'values' | 'endpoints'>,
   tools: Tools,
@@ -251,7 +249,6 @@ export function reportContradictions(
   reportTools(values, tools, nameOf, report);
 }
 
-/** Reports tools that do not exist, and settings that leave none. */
 function reportTools(values: SettingValues, { operations, services }: Tools, nameOf: NameOf, report: Report): void {
   const names = operations.map(({ name }) => name);
   const serviceNames = [...services.keys()];

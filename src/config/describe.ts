@@ -19,7 +19,6 @@ const sharedSettings: readonly Setting[] = [
   'SANDBOX',
 ];
 
-/** Describes the configuration in Markdown, without secrets. */
 export function describeConfig(
   { origins, values, accounts }: Config,
   viewer: 'operator' | 'caller',

@@ -24,7 +24,6 @@ export function readProxies(env: Environment, report: (problem: SafeText) => voi
   return { httpProxy: readAddress('http_proxy'), httpsProxy: readAddress('https_proxy'), noProxy: read('no_proxy') };
 }
 
-/** By default, this server sends no traces. */
 export function asksForTraces(env: Environment): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
   if (env.OTEL_TRACES_EXPORTER) return env.OTEL_TRACES_EXPORTER.split(',').includes('otlp');

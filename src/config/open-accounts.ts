@@ -19,7 +19,6 @@ interface OpenAccountsDependencies extends KeyDependencies {
   readonly sandbox: (() => Promise<SandboxCloud>) | undefined;
 }
 
-/** Makes accounts for calls. Their keys are read at the first call. */
 export function openAccounts(
   { all, byDefault, areNamed }: AccountsConfig,
   dependencies: OpenAccountsDependencies,

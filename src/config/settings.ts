@@ -111,7 +111,6 @@ const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>)
   return z.preprocess(split, z.array(name, 'must be a list of texts').min(1, 'must not be empty'));
 };
 
-/** Names of tools, and patterns for operations of services. */
 const tools = () => listOf(/^[\s\S]{0,110}$/, 'a tool');
 const regions = () => listOf(signableRegion, regionRule);
 const hostNames = () =>
@@ -171,7 +170,6 @@ function endpointProblem(text: string): SafeText | undefined {
 /** The path of a file, or the address of a PostgreSQL database. */
 const journalPlace = () => usable((text) => storePlace(text).problem);
 
-/** A setting: its text, its schema and its flags. */
 export interface Row extends Flags {
   /** For `help settings`, the configuration resource and docs/CONFIGURATION.md. */
   readonly help: string;
@@ -223,7 +221,6 @@ const keySettings = ofAccounts({
 });
 export const isKeySetting = (name: string): name is keyof typeof keySettings => Object.hasOwn(keySettings, name);
 
-/** All settings, in sections for the help and the documentation. */
 export const sections = {
   Account: {
     ...keySettings,
@@ -392,7 +389,6 @@ export function helpOf({ help, file, default: defaultValue }: Row): string {
 export const variableName = (setting: string) => prefix + setting;
 export const safeVariableName = (setting: string): SafeText => own(variableName(setting));
 
-/** The settings of the endpoints of built-in APIs. */
 export const endpointSettings = ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'] as const;
 
 /** A name that users can set in the environment. */

@@ -83,7 +83,6 @@ export function environmentKeys(env: Environment): KeyOrigin {
   return givenKeys(words('AWS_ACCESS_KEY_ID'), remedy, credentials);
 }
 
-/** A value of CLOUDOPS_CREDENTIAL_SOURCE. */
 export type Platform = 'container' | 'instance' | 'web-identity';
 
 export function platformOrigin(platform: Platform, env: Environment): KeyOrigin {

@@ -63,7 +63,6 @@ export function wholeCredentials({
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
 }
 
-/** Error codes for an expired or unknown access key or session token. */
 export const refusedKeyCodes =
   /^(ExpiredToken(Exception)?|TokenRefreshRequired|InvalidAccessKeyId|InvalidToken|InvalidClientTokenId|UnrecognizedClientException)$/i;
 

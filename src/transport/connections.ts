@@ -109,7 +109,6 @@ interface Route extends Addressed {
   readonly hasProxy: boolean;
 }
 
-/** Finds the connection for a request, and the form in which it is sent there. */
 export function routeOf(request: Addressed, proxies: Proxies, { direct, tunnelThrough }: Agents): Route {
   const { origin, path, headers } = request;
   const url = new URL(origin);

@@ -104,7 +104,6 @@ const isElements = (value: Value): value is Elements => isObject(value);
 /** An element with this name would set the prototype of the object. */
 const prototypeName = '__proto__';
 
-/** @throws if an element is named `__proto__` */
 function readValue(parsed: unknown): Value {
   if (Array.isArray(parsed)) return parsed.map(readValue);
   if (!isObject(parsed)) return String(parsed);
@@ -114,7 +113,6 @@ function readValue(parsed: unknown): Value {
   return children.length === 0 ? '' : Object.fromEntries(children);
 }
 
-/** The start of a document: an optional XML declaration, and the start tag of the root element. */
 const beginning =
   /^(?:<\?xml version="1\.0"(?: encoding="[\w-]+")?\?>\s*)?<([A-Za-z_][\w.-]*)(?: xmlns="[^"<&]*")?>\s*(?=<[^/])/;
 

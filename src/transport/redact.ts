@@ -63,7 +63,6 @@ const inBase64 = (text: string): string[] =>
 
 const privateKeyForms = inBase64(' PRIVATE KEY-----');
 
-/** Fields of a service account key that are not secret. */
 const harmless = /(?:^|[.\]])(?:type|project(?:_?id)?|client_?(?:id|email)|universe_domain|\w*_ur[il])$/i;
 
 function secretFields(secret: string): string[] {

@@ -8,7 +8,6 @@ import { encodeQuery, type Query } from '../util/uri.js';
 /** Name of the only account, if accounts have no names. */
 export const defaultAccount = 'default';
 
-/** Address of an API, and the keys for its requests. */
 export interface Endpoint {
   readonly origin: string;
   /** Percent-encoded. Empty, or `/…` without a slash at the end. */

@@ -69,7 +69,6 @@ const passingCodes =
 const passingMessages =
   /\b(re)?try (\w+ ){0,3}(again|later)\b|\bplease (re)?try\b|rate limit exceeded|temporarily (unavailable|overloaded|unable)|reduce your request rate/i;
 
-/** The body may have an error although the status is a success. */
 function saysItPasses({ response: { status, headers }, body }: AnsweredReply): boolean {
   if (isPassingStatus(status)) return true;
   if (status >= 400 && headers['retry-after'] !== undefined) return true;

@@ -88,7 +88,6 @@ function errorsIn(body: Body): { readonly errors: readonly unknown[]; readonly a
   return { errors: found === undefined ? [] : [found].flat(), around };
 }
 
-/** Returns the fields of the error in a body. */
 export function errorFieldsIn(body: Body): Readonly<Record<string, unknown>> {
   const { errors, around } = errorsIn(body);
   return [...errors, around].find(isObject) ?? {};

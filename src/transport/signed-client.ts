@@ -7,7 +7,6 @@ import { createRedactor, type Redactor } from './redact.js';
 import type { Endpoint, WireRequest } from './request.js';
 import { type AttemptReply, clockOffset, describeReply, refusesKeys, replyOf, retryDelay } from './retry.js';
 
-/** The outcome of one attempt, and the pause that followed. */
 export interface Attempt {
   readonly result: string;
   readonly waitedMs?: number;
@@ -91,7 +90,6 @@ export const createSignedClients =
       return { headers, credentials, body: body ?? request.body };
     };
 
-    /** If the clocks differ, signs by the service's time from now on. */
     const adoptServiceTime = (reply: AttemptReply): boolean => {
       if (offsetMs !== 0) return false;
       const newOffset = clockOffset(reply, now());
@@ -100,7 +98,6 @@ export const createSignedClients =
     };
 
     let hasRenewed = false;
-    /** True if the service refused the keys, and there are others now. */
     const renewKeys = async (reply: AttemptReply, refused: Credentials): Promise<boolean> => {
       if (hasRenewed || limit.signal.aborted || !refusesKeys(reply)) return false;
       hasRenewed = true;
