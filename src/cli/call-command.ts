@@ -7,11 +7,9 @@ import { resultText } from '../calls/result-text.js';
 import type { Elicitor, FormResponse } from '../changes/change-context.js';
 import { planDetails } from '../changes/plan.js';
 import { isTyped, notTyped, typePrompt } from '../changes/typed-name.js';
-import type { Config } from '../config/load-config.js';
 import { changeToolNames } from '../mcp/server-tools.js';
 import { callChangeTool } from '../mcp/tools-of-changes.js';
 import { openServices, startRuntime } from '../runtime.js';
-import type { Operation } from '../tools/define-operation.js';
 import type { Translator } from '../util/language.js';
 import { crashFacts, errorName, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
@@ -102,16 +100,8 @@ const exitCodes: ReadonlyMap<string, number> = new Map([
   ),
 ]);
 
-interface Call {
-  /** Undefined for a tool of changes, such as `get_change`. */
-  readonly operation: Operation | undefined;
-  readonly tool: string;
-  readonly args: unknown;
-  readonly config: Config;
-}
-
 /** Reads a call from the command line. The arguments are checked only by the call itself. @throws UsageError */
-async function readCall(invocation: Invocation): Promise<Call> {
+async function readCall(invocation: Invocation) {
   const { positionals, options, operations, terminal } = invocation;
   const [tool = '', argument = '{}'] = positionals;
   // Problems of the configuration come first, because they may be why the tool is unknown.
@@ -160,7 +150,7 @@ async function readArguments(argument: string, stdin: Terminal['stdin']): Promis
 
 /** Makes the call, and asks for consent unless the user agreed beforehand. */
 async function execute(
-  { tool: name, operation, args, config }: Call,
+  { tool: name, operation, args, config }: Awaited<ReturnType<typeof readCall>>,
   agreed: boolean,
   terminal: Terminal,
 ): Promise<EndedOutcome> {

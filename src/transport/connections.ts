@@ -104,32 +104,23 @@ interface Addressed {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface Route extends Addressed {
-  readonly agent: Dispatcher;
-  readonly hasProxy: boolean;
-}
-
-export function routeOf(request: Addressed, proxies: Proxies, { direct, tunnelThrough }: Agents): Route {
-  const { origin, path, headers } = request;
+/** The connection for a request, and the form in which it is sent there. */
+export function routeOf({ origin, path, headers }: Addressed, proxies: Proxies, { direct, tunnelThrough }: Agents) {
   const url = new URL(origin);
   const proxy = proxyFor(url, proxies);
   if (proxy === undefined) return { origin, path, headers, agent: direct, hasProxy: false };
-  const isForwarded = url.protocol === 'http:' && proxy.protocol.startsWith('http');
-  return isForwarded
-    ? { ...inAbsoluteForm(request, proxy), agent: direct, hasProxy: true }
-    : { origin, path, headers, agent: tunnelThrough(proxy), hasProxy: true };
-}
-
-/**
- * Plain HTTP through a proxy (RFC 9112, section 3.2.2), because many proxies open tunnels only to port 443.
- * undici's `proxyTunnel: false` would drop all limits.
- */
-function inAbsoluteForm(request: Addressed, { username, password, origin }: URL): Addressed {
-  const user = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+  if (url.protocol !== 'http:' || !proxy.protocol.startsWith('http'))
+    return { origin, path, headers, agent: tunnelThrough(proxy), hasProxy: true };
+  // Plain HTTP in absolute form (RFC 9112, section 3.2.2), because many proxies open tunnels only to port 443. undici's `proxyTunnel: false`
+  // would drop all limits.
+  const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  const authorization = { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` };
   return {
-    origin,
-    path: request.origin + request.path,
-    headers: { ...request.headers, ...(username !== '' && { 'proxy-authorization': `Basic ${user}` }) },
+    origin: proxy.origin,
+    path: origin + path,
+    headers: { ...headers, ...(proxy.username !== '' && authorization) },
+    agent: direct,
+    hasProxy: true,
   };
 }
 

@@ -53,7 +53,14 @@ export function encodeRequest(
   const encodedQuery = encodeQuery(query);
 
   const { text: bodyText, headers: contentHeaders } = encodeContent(content);
-  const chosenHeaders = chosenHeadersOf(content, request.headers ?? {});
+  const { contentType } = content ?? {};
+  const asked = { ...(contentType !== undefined && { 'content-type': contentType }), ...request.headers };
+  const lowerCase = Object.entries(asked).map(([name, value]) => [name.toLowerCase(), value] as const);
+  for (const [name, value] of lowerCase)
+    if (!headerValue.test(value)) throw new TypeError(`the header ${name} cannot hold this text`);
+  // The usual content type is sent anyway.
+  const isUsual = (name: string, value: string) => name === 'content-type' && value === contentHeaders[name];
+  const chosenHeaders = Object.fromEntries(lowerCase.filter(([name, value]) => !isUsual(name, value)));
   return {
     method,
     target: encodedQuery === '' ? path : `${path}?${encodedQuery}`,
@@ -70,33 +77,18 @@ export function encodeRequest(
 /** Other text would be sent in another form than it is signed in. */
 const headerValue = /^(?:[!-~]+(?: +[!-~]+)*)?$/;
 
-/** The usual content type is left out, because it is sent anyway. */
-function chosenHeadersOf(
-  content: RequestBody | undefined,
-  operationHeaders: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> {
-  const usualType = content && contentTypes[content.kind];
-  const all = {
-    ...(content?.contentType !== undefined && { 'content-type': content.contentType }),
-    ...operationHeaders,
-  };
-  const chosen: [name: string, value: string][] = [];
-  for (const [name, value] of Object.entries(all)) {
-    const lowerCase = name.toLowerCase();
-    if (!headerValue.test(value)) throw new TypeError(`the header ${lowerCase} cannot hold this text`);
-    if (lowerCase === 'content-type' && value === usualType) continue;
-    chosen.push([lowerCase, value]);
-  }
-  return Object.fromEntries(chosen);
-}
-
 const contentTypes = {
   json: 'application/json',
   text: 'text/plain; charset=utf-8',
 } as const;
 
+interface EncodedContent {
+  readonly text: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** @throws TypeError for values that JSON cannot hold */
-export function encodeContent(content: RequestBody | undefined) {
+export function encodeContent(content: RequestBody | undefined): EncodedContent {
   if (content === undefined) return { text: undefined, headers: {} };
   const text = writeBody(content);
   const headers = { 'content-type': contentTypes[content.kind] };
