@@ -172,18 +172,29 @@ export async function accessOf(listenHost: string, config: Config, now: () => Da
 
   // `Config` is valid, so an issuer has an audience and excludes a tokens file.
   if (issuer === undefined || audience === undefined) {
-    // Without a tokens file, only this machine can reach the server.
-    const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
+    // Only this machine can reach the server.
+    if (tokens === undefined) return { hosts, resource: undefined, openIdentity: undefined };
+    const openIdentity = (log: Log): Identity => {
+      const authenticate = authenticateByTokensFile({ ...tokens, now, log });
+      return {
+        authenticate,
+        // If the file no longer has the caller, the change is refused.
+        callerNamed: authenticate.callerNamed,
+        signIn: async () => signInByToken(authenticate, now),
+        missingPart: () => (authenticate.isReadable() ? undefined : 'the tokens file'),
+      };
+    };
     return { hosts, resource: undefined, openIdentity };
   }
-  // Entra ID names an API `api://…`, and its scopes after it.
-  const usualPrefix = audience.startsWith('api://') ? audience.replace(/\/?$/, '/') : '';
-  const scopePrefix = values.HTTP_SCOPE_PREFIX ?? usualPrefix;
+  const scopePrefix = values.HTTP_SCOPE_PREFIX ?? usualPrefix(audience);
   const resource = { url: audienceHost === undefined ? `${publicUrl}/mcp` : audience, issuer, scopePrefix };
   const claims = { scopeClaim: values.HTTP_SCOPE_CLAIM, scopePrefix, personClaim: values.HTTP_PERSON_CLAIM };
   const openIdentity = (log: Log) => openIssuer({ issuer, audience, ...claims, now, log }, config);
   return { hosts, resource, openIdentity };
 }
+
+/** Entra ID names an API `api://…`, and its scopes after it. */
+const usualPrefix = (audience: string): string => (audience.startsWith('api://') ? audience.replace(/\/?$/, '/') : '');
 
 interface Identity {
   readonly authenticate: Authenticate;
@@ -195,17 +206,6 @@ interface Identity {
   /** The missing part without which no caller can be authenticated. */
   missingPart(): NeededPart | undefined;
   close?(): Promise<void>;
-}
-
-function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0]): Identity {
-  const authenticate = authenticateByTokensFile(options);
-  return {
-    authenticate,
-    // If the file no longer has the caller, the change is refused.
-    callerNamed: authenticate.callerNamed,
-    signIn: async () => signInByToken(authenticate, options.now),
-    missingPart: () => (authenticate.isReadable() ? undefined : 'the tokens file'),
-  };
 }
 
 /** Fetches the issuer's keys at once, so that a wrong address is logged now. */

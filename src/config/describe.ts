@@ -2,22 +2,11 @@ import { markdownTable, sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
 import type { AccountsConfig } from './accounts.js';
 import type { Config } from './load-config.js';
-import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
+import { helpOf, settingNames, settings, variableName } from './settings.js';
 
 /** Settings that callers over HTTP may see. Key IDs, paths and addresses are for the operator only. */
-const sharedSettings: readonly Setting[] = [
-  'REGION',
-  'REGIONS',
-  'STORAGE_HEADERS',
-  'TOOLS',
-  'READ_ONLY',
-  'CONFIRM',
-  'CONFIRM_DELETE',
-  'TIMEOUT_MS',
-  'MAX_ATTEMPTS',
-  'HTTP_RATE',
-  'SANDBOX',
-];
+const shared =
+  /^(REGIONS?|STORAGE_HEADERS|TOOLS|READ_ONLY|CONFIRM|CONFIRM_DELETE|TIMEOUT_MS|MAX_ATTEMPTS|HTTP_RATE|SANDBOX)$/;
 
 export function describeConfig(
   { origins, values, accounts }: Config,
@@ -25,8 +14,14 @@ export function describeConfig(
   names: readonly string[],
 ): string {
   const rows = settingNames
-    .filter((setting) => viewer === 'operator' || sharedSettings.includes(setting))
-    .map((setting) => settingRow(setting, origins));
+    .filter((setting) => viewer === 'operator' || shared.test(setting))
+    .map((setting) => {
+      const row = settings[setting];
+      const [name, help] = [variableName(setting), helpOf(row)];
+      const origin = origins.find((each) => each.setting === setting);
+      if (origin === undefined) return [name, String(row.default ?? 'not set'), 'default', help];
+      return [name, origin.isFile ? `read from ${quote(origin.shown)}` : origin.shown, 'environment', help];
+    });
   const parts = sentences(
     '# Configuration',
     values.SANDBOX &&
@@ -36,14 +31,6 @@ export function describeConfig(
     accounts.areNamed && accountsTable(accounts, names),
   );
   return `${parts.join('\n\n')}\n`;
-}
-
-function settingRow(setting: Setting, origins: Config['origins']): readonly string[] {
-  const row = settings[setting];
-  const [name, help] = [variableName(setting), helpOf(row)];
-  const origin = origins.find((each) => each.setting === setting);
-  if (origin === undefined) return [name, String(row.default ?? 'not set'), 'default', help];
-  return [name, origin.isFile ? `read from ${quote(origin.shown)}` : origin.shown, 'environment', help];
 }
 
 function accountsTable({ all, byDefault }: AccountsConfig, names: readonly string[]): string {

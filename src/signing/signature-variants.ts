@@ -22,23 +22,19 @@ export interface Version4Profile {
   readonly encodesPathTwice: boolean;
 }
 
-/** The object storage of the API reference. */
-export const storageProfile: Version4Profile = {
+const profileOfStorage = (vendor: 'ext' | 'amz'): Version4Profile => ({
   kind: 'v4',
-  dateHeader: 'x-ext-date',
-  contentHashHeader: 'x-ext-content-sha256',
-  tokenHeader: 'x-ext-security-token',
+  dateHeader: `x-${vendor}-date`,
+  contentHashHeader: `x-${vendor}-content-sha256`,
+  tokenHeader: `x-${vendor}-security-token`,
   encodesPathTwice: false,
-};
+});
+
+/** The object storage of the API reference. */
+export const storageProfile = profileOfStorage('ext');
 
 /** Any S3-compatible store. */
-export const s3Profile: Version4Profile = {
-  kind: 'v4',
-  dateHeader: 'x-amz-date',
-  contentHashHeader: 'x-amz-content-sha256',
-  tokenHeader: 'x-amz-security-token',
-  encodesPathTwice: false,
-};
+export const s3Profile = profileOfStorage('amz');
 
 export const apiProfile: Version4Profile = {
   kind: 'v4',
