@@ -181,15 +181,11 @@ function logCall(
   { principal }: ChangeContext,
   { log }: Pick<ChangeDependencies, 'log'>,
 ): void {
-  const { code, mayHaveHappened = false } = outcome.kind === 'failed' ? outcome.failure : {};
-  const failure = outcome.kind === 'failed' && { code, mayHaveHappened };
-  const fields = { tool, account, ok: outcome.kind !== 'failed', outcome: outcomeLabel(outcome), ...failure };
-  log(mayHaveHappened ? 'warn' : 'info', 'call', { ...fields, caller: principal?.name, id: changeIdOf(outcome) });
-}
-
-function changeIdOf(outcome: CallOutcome): string | undefined {
-  if (outcome.kind === 'inputRequired') return undefined;
-  return outcome.kind === 'failed' ? outcome.failure.changeId : outcome.success.changeId;
+  const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
+  const { changeId: id } = failure ?? (outcome.kind === 'succeeded' ? outcome.success : {});
+  const { code, mayHaveHappened = failure && false } = failure ?? {};
+  const about = { ok: failure === undefined, outcome: outcomeLabel(outcome), code, mayHaveHappened };
+  log(mayHaveHappened ? 'warn' : 'info', 'call', { tool, account, ...about, caller: principal?.name, id });
 }
 
 /** A change that throws was not sent, because nothing throws after the first byte. */

@@ -81,7 +81,16 @@ export async function startRuntime(
     pendingNotes: (caller) => notices.take(caller),
     services: openServices(config, version, log),
     openCallStack: (callDependencies) =>
-      openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
+      openLazily({
+        ...callDependencies,
+        proxies,
+        secretsDir,
+        timeoutMs,
+        maximumAttempts,
+        random: Math.random,
+        // Resolves early, without an error, if the signal aborts.
+        sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),
+      }),
     // For the operator. Callers over HTTP get another text.
     configuration: async (names) => (await import('./config/describe.js')).describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
@@ -140,10 +149,6 @@ export function openServices(
   });
 }
 
-/** Resolves early, without an error, if the signal aborts. */
-const sleep = (milliseconds: number, signal: AbortSignal) =>
-  delay(milliseconds, undefined, { signal }).catch(() => undefined);
-
 /** The parts that `wireCalls` connects. Tests replace some. */
 interface RuntimeParts
   extends Pick<ChangeDependencies, 'accounts' | 'store' | 'planLifetimeMs' | 'pendingNotes' | 'log' | 'now'>,
@@ -155,9 +160,6 @@ interface RuntimeParts
   /** Undefined if calls are not traced. */
   readonly traced?: ((callTool: CallTool) => CallTool) | undefined;
 }
-
-/** How long a call waits for a decision (milliseconds). Clients give up after 30 to 60 seconds. */
-const defaultWaitMs = 25_000;
 
 export function wireCalls(operations: readonly Operation[], parts: RuntimeParts) {
   const { accounts, store, log } = parts;
@@ -174,7 +176,8 @@ export function wireCalls(operations: readonly Operation[], parts: RuntimeParts)
     questions,
     questionLimits,
     inFlight,
-    statusWaitMs: parts.statusWaitMs ?? defaultWaitMs,
+    // Clients give up after 30 to 60 seconds.
+    statusWaitMs: parts.statusWaitMs ?? 25_000,
   });
   return {
     inFlight,

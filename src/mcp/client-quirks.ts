@@ -13,16 +13,15 @@ const addedArguments: readonly string[] = [
   'toolCallId',
 ];
 
-/** n8n adds them from its workflow: https://github.com/n8n-io/n8n/issues/22787 */
-const addedByN8n: readonly string[] = ['sessionId', 'action', 'chatInput', 'tool'];
-
 /** Drops the arguments that clients add to calls, save those that the tool has. */
 export function withoutAddedArguments(
   args: Readonly<Record<string, unknown>>,
   { name: client }: Pick<Client, 'name'>,
   { properties }: JsonSchema = {},
 ): Readonly<Record<string, unknown>> {
-  const added = /\bn8n\b/.test(client) ? [...addedArguments, ...addedByN8n] : addedArguments;
+  // From the workflow of n8n: https://github.com/n8n-io/n8n/issues/22787
+  const ofWorkflow = /\bn8n\b/.test(client) ? ['sessionId', 'action', 'chatInput', 'tool'] : [];
+  const added = [...addedArguments, ...ofWorkflow];
   const isOwn = (name: string) => isObject(properties) && Object.hasOwn(properties, name);
   return Object.fromEntries(Object.entries(args).filter(([name]) => !added.includes(name) || isOwn(name)));
 }

@@ -22,15 +22,12 @@ export const taskResult = (task: Task): CallToolResult => ({
 /** Runs a read until the signal aborts. `report` gets its progress in words. */
 export type Read = (signal: AbortSignal, report: (progress: string) => void) => Promise<CallToolResult>;
 
-interface Origin {
+export type ReadTasks = ReturnType<typeof createReadTasks>;
+
+interface Entry {
   readonly tool: string;
   /** Name of the caller, if callers are authenticated. Other callers do not find the task. */
   readonly caller: string | undefined;
-}
-
-export type ReadTasks = ReturnType<typeof createReadTasks>;
-
-interface Entry extends Origin {
   readonly createdAt: string;
   status: Task['status'];
   progress: string;
@@ -41,8 +38,6 @@ interface Entry extends Origin {
 
 /** Tasks are forgotten after this time (milliseconds). */
 const ttlMs = 15 * 60_000;
-/** Further reads become no tasks, because results take memory. */
-const mostTasks = 20;
 
 /** @param taskAfterMs how long a call waits before it becomes a task (milliseconds) */
 export function createReadTasks(now: () => Date, taskAfterMs = 5_000) {
@@ -66,7 +61,12 @@ export function createReadTasks(now: () => Date, taskAfterMs = 5_000) {
      * @param signal aborts when the client cancels the call
      * @param report gets the progress until there is a task
      */
-    async run(read: Read, origin: Origin, signal: AbortSignal, report: (progress: string) => void) {
+    async run(
+      read: Read,
+      origin: Pick<Entry, 'tool' | 'caller'>,
+      signal: AbortSignal,
+      report: (progress: string) => void,
+    ) {
       const id = randomBytes(16).toString('base64url');
       const { controller, [Symbol.dispose]: unlink } = linkedController(signal);
       const createdAt = now().toISOString();
@@ -80,17 +80,17 @@ export function createReadTasks(now: () => Date, taskAfterMs = 5_000) {
       };
       const change = (changes: Partial<Entry>) =>
         entry.status === 'working' && Object.assign(entry, changes, { lastUpdatedAt: now().toISOString() });
-      const onProgress = (progress: string) => {
+      const reading = read(controller.signal, (progress) => {
         change({ progress });
         if (!tasks.has(id)) report(progress);
-      };
-      const reading = read(controller.signal, onProgress).finally(unlink);
+      }).finally(unlink);
       const settled = reading.then((result) => change({ status: 'completed', progress: 'has ended', result }));
       settled.catch(() => tasks.delete(id));
 
       const isLong = await Promise.race([settled.then(() => false), delay(taskAfterMs, true, { ref: false })]);
       forgetOld();
-      if (!isLong || tasks.size >= mostTasks) return reading;
+      // Further reads become no tasks, because results take memory.
+      if (!isLong || tasks.size >= 20) return reading;
       unlink();
       tasks.set(id, entry);
       return taskResult(shown(id, entry));

@@ -24,9 +24,6 @@ import { type ReadTasks, type Task, taskResult } from './read-tasks.js';
  * `changeId`, and each request reads the row again, so these tasks survive restarts, and any replica answers.
  */
 
-/** How often clients look for a decision (milliseconds). */
-const pollIntervalMs = 5_000;
-
 interface TaskContext {
   readonly changes: ChangeTools;
   readonly reads: ReadTasks;
@@ -113,7 +110,8 @@ function taskOf({ change, isGoing, outcome }: SeenChange): Task {
     lastUpdatedAt: new Date(endedAt ?? begunAt ?? decidedAt ?? madeAt).toISOString(),
     // The journal keeps what was decided.
     ttlMs: change.state === 'waiting' ? change.expiresAt - madeAt + keptMs : null,
-    pollIntervalMs,
+    // How often clients look for a decision.
+    pollIntervalMs: 5_000,
   };
 }
 

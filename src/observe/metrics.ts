@@ -41,7 +41,20 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     for (const accountLabel of accountLabels)
       for (const outcome of ['unknown', 'journal_unavailable']) calls.inc({ tool, outcome, ...accountLabel }, 0);
   }
-  registerInterruptedChanges(registers, tools, state);
+  new Counter({
+    name: 'cloudops_interrupted_changes_total',
+    help: 'Changes of processes that are gone, which this process has ended as unknown',
+    labelNames: ['tool'],
+    registers,
+    // `state` has the counts, and each scrape copies them.
+    collect() {
+      this.reset();
+      for (const tool of tools) this.inc({ tool }, 0);
+      // The journal may have tools of another version.
+      for (const [tool, count] of state.interruptedChanges())
+        this.inc({ tool: tools.includes(tool) ? tool : 'other' }, count);
+    },
+  });
 
   const durations = new Histogram({
     name: 'cloudops_call_duration_seconds',
@@ -69,42 +82,6 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   gauge('cloudops_issuer_reachable', "1 if the issuer's keys could be fetched last", state.issuerReachable);
   gauge('cloudops_authentication_ready', '1 if callers can be authenticated', state.authenticationReady);
 
-  registerWaitingDecisions(registers, state);
-
-  return {
-    /** `outcome` is undefined if the call threw an error. */
-    called: (name: string, outcome: CallOutcome | undefined, milliseconds: number): void => {
-      // A service may have hundreds of operations, so they share a label.
-      const [tool = name] = name.split(':', 1);
-      const account = accountOf(outcome);
-      const accountLabel = hasAccounts ? { account: accounts.includes(account) ? account : 'none' } : {};
-      calls.inc({ tool, outcome: outcomeLabel(outcome), ...accountLabel });
-      durations.observe({ tool }, milliseconds / 1000);
-    },
-    refused: (reason: string): void => refusals.inc({ reason }),
-    /** In the text format of Prometheus. */
-    text: (): Promise<string> => registry.metrics(),
-  };
-}
-
-/** `state` has the counts, and each scrape copies them. */
-function registerInterruptedChanges(registers: Registry[], tools: readonly string[], state: ProcessState): void {
-  new Counter({
-    name: 'cloudops_interrupted_changes_total',
-    help: 'Changes of processes that are gone, which this process has ended as unknown',
-    labelNames: ['tool'],
-    registers,
-    collect() {
-      this.reset();
-      for (const tool of tools) this.inc({ tool }, 0);
-      // The journal may have tools of another version.
-      for (const [tool, count] of state.interruptedChanges())
-        this.inc({ tool: tools.includes(tool) ? tool : 'other' }, count);
-    },
-  });
-}
-
-function registerWaitingDecisions(registers: Registry[], state: ProcessState): void {
   const countPlans = state.waitingPlans && withReadLimit(state.waitingPlans);
   new Gauge({
     name: 'cloudops_waiting_decisions',
@@ -119,12 +96,26 @@ function registerWaitingDecisions(registers: Registry[], state: ProcessState): v
       if (plans !== undefined) this.set({ way: 'page' }, plans);
     },
   });
+
+  return {
+    /** `outcome` is undefined if the call threw an error. */
+    called: (name: string, outcome: CallOutcome | undefined, milliseconds: number): void => {
+      // A service may have hundreds of operations, so they share a label.
+      const [tool = name] = name.split(':', 1);
+      // Undefined if accounts have no names, or if the call ends with a question.
+      const { account = '' } =
+        (outcome?.kind === 'failed' && outcome.failure) || (outcome?.kind === 'succeeded' && outcome.success) || {};
+      const accountLabel = hasAccounts ? { account: accounts.includes(account) ? account : 'none' } : {};
+      calls.inc({ tool, outcome: outcomeLabel(outcome), ...accountLabel });
+      durations.observe({ tool }, milliseconds / 1000);
+    },
+    refused: (reason: string): void => refusals.inc({ reason }),
+    /** In the text format of Prometheus. */
+    text: (): Promise<string> => registry.metrics(),
+  };
 }
 
-/** A database that hangs must not hold up the other metrics. */
-const readLimitMs = 1_000;
-
-/** One read at a time. Undefined if the read fails or takes too long. */
+/** A database that hangs must not hold up the other metrics. One read at a time. Undefined if it fails or takes more than a second. */
 function withReadLimit(read: () => Promise<number>): () => Promise<number | undefined> {
   let currentRead: Promise<number | undefined> | undefined;
   return () => {
@@ -133,12 +124,6 @@ function withReadLimit(read: () => Promise<number>): () => Promise<number | unde
       .finally(() => {
         currentRead = undefined;
       });
-    return Promise.race([currentRead, delay(readLimitMs, undefined, { ref: false })]);
+    return Promise.race([currentRead, delay(1_000, undefined, { ref: false })]);
   };
-}
-
-/** Empty if accounts have no names, or if the call ends with a question. */
-function accountOf(outcome: CallOutcome | undefined): string {
-  if (outcome?.kind === 'succeeded') return outcome.success.account ?? '';
-  return outcome?.kind === 'failed' ? (outcome.failure.account ?? '') : '';
 }

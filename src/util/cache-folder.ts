@@ -12,7 +12,11 @@ export function privateCacheFolder(process: CacheProcess): string | undefined {
   try {
     const folder = join(cacheFolder(process), 'cloudops-mcp');
     makeFolder(folder);
-    return isPrivate(folder, process.getuid?.()) ? folder : undefined;
+    // A link would lead to a folder of somebody else. On Windows, the parent folder is already private.
+    const status = lstatSync(folder);
+    const user = process.getuid?.();
+    const isPrivate = user === undefined || (status.uid === user && (status.mode & 0o077) === 0);
+    return status.isDirectory() && isPrivate ? folder : undefined;
   } catch {
     return undefined;
   }
@@ -35,12 +39,6 @@ function cacheFolder({ env, platform }: CacheProcess): string {
   const home = homedir();
   if (platform === 'win32') return join(home, 'AppData', 'Local');
   return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
-}
-
-/** True for a folder (and no link) of this user that others cannot open. On Windows, the parent folder is already private. */
-function isPrivate(folder: string, user: number | undefined): boolean {
-  const status = lstatSync(folder);
-  return status.isDirectory() && (user === undefined || (status.uid === user && (status.mode & 0o077) === 0));
 }
 
 /** Lets Node cache compiled code. `enable` is missing before Node 22.1. */

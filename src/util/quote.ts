@@ -4,18 +4,19 @@
  */
 export function quote(text: string, limit = 300): string {
   // `[...text]` would take much memory for megabytes.
-  const length = text.length - (text.match(surrogatePairs)?.length ?? 0);
+  const length = text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
   if (length <= limit) return `"${escapeQuoted(text)}"`;
   // A character has one or two units of UTF-16.
   const start = [...text.slice(0, 2 * limit)].slice(0, limit).join('');
   return `"${escapeQuoted(start)}…" (cut, ${length} characters)`;
 }
 
-const surrogatePairs = /[\ud800-\udbff][\udc00-\udfff]/g;
-
 export const escapeQuoted = (text: string): string => escapeInvisible(text.replace(/["\\]/g, '\\$&'));
 
-export const escapeInvisible = (line: string): string => line.replace(everyInvisible, escapeCharacter);
+export const escapeInvisible = (line: string): string =>
+  line.replace(everyInvisible, (character) => shortEscapes[character] ?? escapeUnits(character));
+
+const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /** Plain words stay without quotation marks. */
 export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, 100));
@@ -23,21 +24,12 @@ export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(t
 /** Control, formatting, unassigned and private characters, unpaired surrogates, and odd spaces. */
 export const everyInvisible = /[\p{C}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/gu;
 
-function escapeCharacter(character: string): string {
-  if (character === '\n') return '\\n';
-  if (character === '\r') return '\\r';
-  if (character === '\t') return '\\t';
-  return escapeUnits(character);
-}
-
 /** Line feeds stay, because JSON has them only between values. */
 export const escapeJson = (json: string): string =>
-  printableAscii.test(json)
+  // The search for invisible characters is slow.
+  /^[ -~\n]*$/.test(json)
     ? json
     : json.replace(everyInvisible, (found) => (found === '\n' ? found : escapeUnits(found)));
-
-/** The search for invisible characters is slow. */
-const printableAscii = /^[ -~\n]*$/;
 
 function escapeUnits(character: string): string {
   return character
@@ -59,14 +51,13 @@ export const hiddenInPlan = (digest?: string): string =>
 
 export const secretNamed = (name: string): string => `the secret ${quote(name)} of this server`;
 
-const hiddenSecret = /^hidden secret(?: \(SHA-256 [0-9a-f]{8}\))?$/;
-const namedSecret = /^the secret ".*" of this server$/;
-/** Such as `69 bytes`. */
-const count = /^\(?\d+ (?:bytes?|characters?)\)?$/;
-const cutText = /…"? \((?:cut, )?\d+ characters\)$/;
-
 export const isPlaceholder = (text: string): boolean =>
-  text === hiddenInAnswer ||
-  text === shownOnce ||
-  text === removedFromAnswer ||
-  [hiddenSecret, namedSecret, count, cutText].some((pattern) => pattern.test(text));
+  [hiddenInAnswer, shownOnce, removedFromAnswer].includes(text) ||
+  [
+    /^hidden secret(?: \(SHA-256 [0-9a-f]{8}\))?$/,
+    /^the secret ".*" of this server$/,
+    // Such as `69 bytes`.
+    /^\(?\d+ (?:bytes?|characters?)\)?$/,
+    // The end of a text that was cut.
+    /…"? \((?:cut, )?\d+ characters\)$/,
+  ].some((pattern) => pattern.test(text));

@@ -7,16 +7,11 @@ export function readBoolean(text: string): boolean | undefined {
 }
 
 /** Also `5242880.0` and `5.24288e+06`. */
-const wholeNumber = /^[+-]?(?:\d+(?:\.0+)?|\d\.\d+e\+?\d+)$/i;
-
 export function readWholeNumber(text: string): number | undefined {
-  const number = wholeNumber.test(text.trim()) ? Number(text) : Number.NaN;
+  const isNumber = /^[+-]?(?:\d+(?:\.0+)?|\d\.\d+e\+?\d+)$/i.test(text.trim());
+  const number = isNumber ? Number(text) : Number.NaN;
   return Number.isSafeInteger(number) ? number : undefined;
 }
-
-/** `Date.parse` would read almost any text. */
-const timeOrDate = /\d:\d\d|^\d{4}-\d\d-\d\d$/;
-const zoneAtEnd = /:.*(?:z|gmt|utc?|[+-]\d\d:?\d\d)$/i;
 
 const rewrites: readonly (readonly [form: RegExp, replacement: string])[] = [
   // `20261121T120000Z`, `20261121T1200Z`.
@@ -33,26 +28,20 @@ const rewrites: readonly (readonly [form: RegExp, replacement: string])[] = [
   [/([+-]\d{4}) [a-z]{2,5}$/i, '$1'],
 ];
 
-/** The year 1 would become 2001. */
-const ancient = /^0\d{3}-/;
-
-/** The fast way, for lists. */
-const usual = /^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
-
-const epochSeconds = /^\d{10}(?:\.\d+)?$/;
-const epochMilliseconds = /^\d{13}$/;
-
 /** In milliseconds since 1970. Without a zone, in UTC. */
 export function readTime(text: string, { needsZone = false } = {}): number | undefined {
   const given = text.trim();
-  if (!needsZone && epochSeconds.test(given)) return Math.round(Number(given) * 1000);
-  if (!needsZone && epochMilliseconds.test(given)) return Number(given);
+  if (!needsZone && /^\d{10}(?:\.\d+)?$/.test(given)) return Math.round(Number(given) * 1000);
+  if (!needsZone && /^\d{13}$/.test(given)) return Number(given);
 
-  const time = usual.test(given)
+  // The fast way, for lists.
+  const time = /^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(given)
     ? given
     : rewrites.reduce((written, [form, replacement]) => written.replace(form, replacement), given);
-  const hasZone = zoneAtEnd.test(time);
-  if (!timeOrDate.test(time) || ancient.test(time) || (needsZone && !hasZone)) return undefined;
+  const hasZone = /:.*(?:z|gmt|utc?|[+-]\d\d:?\d\d)$/i.test(time);
+  // `Date.parse` would read almost any text, and the year 1 as 2001.
+  const isTime = /\d:\d\d|^\d{4}-\d\d-\d\d$/.test(time) && !/^0\d{3}-/.test(time);
+  if (!isTime || (needsZone && !hasZone)) return undefined;
   const ms = Date.parse(hasZone || !time.includes(':') ? time : `${time} UTC`);
   return Number.isNaN(ms) ? undefined : ms;
 }

@@ -14,30 +14,25 @@ export const createTextTable = (texts: Readonly<Record<string, string>>): TextTa
 
 export const translationOf = (table: TextTable, template: string): string | undefined => table.get(keyOf(template));
 
-/** A translated template, and the values for it. */
-interface Found {
-  readonly template: string;
-  readonly values: readonly string[];
-}
-
 const number = /\d+(?:\.\d+)?/g;
 
-function withIndexes(words: string): string {
+/** Returns a translated template, and the values for it: for words with numbers, the field of a thing (`node pool's disk size`), and the title of an operation (`Delete bucket`). */
+export function findWords(
+  table: TextTable,
+  words: string,
+): { readonly template: string; readonly values: readonly string[] } | undefined {
+  const numbers = words.match(number) ?? [];
   let index = -1;
-  return words.replace(number, () => {
+  const withIndexes = words.replace(number, () => {
     index += 1;
     return `{${index}}`;
   });
-}
-
-/** Words with numbers, the field of a thing (`node pool's disk size`), and the title of an operation (`Delete bucket`). */
-export function findWords(table: TextTable, words: string): Found | undefined {
   const [, owner = '', field = ''] = /^(.+)'s (.+)$/.exec(words) ?? [];
   const [, verb = '', thing = ''] = /^([A-Z][a-z]+) (.+)$/.exec(words) ?? [];
   const attempts: readonly (readonly [template: string, values: readonly string[]])[] = [
     [words, []],
     ...(owner === '' ? [] : [["{0}'s {1}", [owner, field]] as const]),
-    [withIndexes(words), words.match(number) ?? []],
+    [withIndexes, numbers],
     [`${verb} {0}`, [thing]],
   ];
   for (const [template, values] of attempts) {

@@ -1,10 +1,12 @@
-import type { EndedOutcome, Failure } from '../../calls/outcome.js';
+import * as z from 'zod';
+import type { EndedOutcome, Failure, PlanTable } from '../../calls/outcome.js';
 import { requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
 import { fieldsSentence } from '../../changes/fields-sentence.js';
 import { declineLabel, typePrompt } from '../../changes/typed-name.js';
-import { sentences } from '../../util/human.js';
+import { humanBytes, sentences } from '../../util/human.js';
 import { english, type Translator } from '../../util/language.js';
+import { lazy } from '../../util/objects.js';
 import {
   sentence as asSentence,
   defined,
@@ -24,11 +26,11 @@ import {
   type OutcomeKind,
   outcomeKey,
   type ProposedChange,
+  type ShownTable,
   type TimedText,
 } from './contract/change-data.js';
 import { adviceKey, partsKey } from './contract/parts-data.js';
 import { packParts } from './pack-parts.js';
-import { endedThings, planTable } from './tables.js';
 
 export interface Showing {
   readonly translator?: Translator | undefined;
@@ -235,4 +237,58 @@ function outcomeKindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind 
   if (mayHaveHappened) return 'unknown';
   // A status means that the service answered.
   return status === undefined ? (kindOfCode[code] ?? 'refused') : 'rejected';
+}
+
+/** A table of a plan. Times become numbers, which the view writes in the reader's zone, and sizes become readable. */
+export const planTable = (
+  { title, columns, rows, more }: PlanTable,
+  write: (text: SafeText) => string,
+): ShownTable => ({
+  title: write(title),
+  columns: columns.map(write),
+  more,
+  rows: rows.map((row) => row.map((cell, index) => cellOf(write(cell), columns[index]?.text))),
+});
+
+function cellOf(cell: string, column: string | undefined): TimedText {
+  const [, isoTime = ''] = /^"(\d{4}-\d\d-\d\dT[\d:.]+Z)"$/.exec(cell) ?? [];
+  if (isoTime !== '') return [Date.parse(isoTime)];
+  return column === 'Size' && /^\d+$/.test(cell) ? humanBytes(Number(cell)) : cell;
+}
+
+const endedUpload = lazy(() =>
+  z.object({
+    bucket: z.string(),
+    object: z.string(),
+    size: z.number().optional(),
+    initiated: z.iso.datetime().optional(),
+    ending: z.enum(['done', 'gone', 'unverified', 'failed']),
+    code: z.string().optional(),
+  }),
+);
+
+const endings: Readonly<Record<z.output<ReturnType<typeof endedUpload>>['ending'], SafeText>> = {
+  done: words('Aborted'),
+  gone: words('Gone already'),
+  unverified: words('Aborted, but not seen to be gone'),
+  failed: words('Failed'),
+};
+const columnsOfEndings = [words('Ending'), words('Object'), words('Bucket'), words('Size'), words('Started')];
+
+/** The uploads that a change has aborted, each with its ending. Undefined for the answer to any other change. */
+function endedThings(answer: object | undefined, write: (text: SafeText) => string): ShownTable | undefined {
+  const shape = z.object({ uploads: z.array(endedUpload()).min(1), notListed: z.int().catch(0) });
+  const { data } = shape.safeParse({ notListed: 0, ...answer });
+  if (data === undefined) return undefined;
+  const rows = data.uploads
+    .slice(0, 1000)
+    .map(({ bucket, object, size, initiated, ending, code }): TimedText[] => [
+      write(code === undefined ? endings[ending] : say`${endings[ending]} (${quoted(code, 100)})`),
+      quoted(object, 200).text,
+      quoted(bucket, 63).text,
+      size === undefined ? '' : humanBytes(size),
+      initiated === undefined ? '' : [Date.parse(initiated)],
+    ]);
+  const more = data.notListed + data.uploads.length - rows.length;
+  return { title: write(words('Uploads')), columns: columnsOfEndings.map(write), rows, more };
 }

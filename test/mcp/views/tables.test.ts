@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { viewMeta } from '../../../src/mcp/views/results.js';
-import { planTable } from '../../../src/mcp/views/tables.js';
+import { planTable, viewMeta } from '../../../src/mcp/views/results.js';
 import { defined, shownValue, words } from '../../../src/util/safe-text.js';
 import { readOutcome } from '../../../ui/change/read-change.js';
 
