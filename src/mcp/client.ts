@@ -4,8 +4,7 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import * as z from 'zod';
-import { isObject, lazy, valueAt } from '../util/objects.js';
+import { isObject, textAt, valueAt } from '../util/objects.js';
 import { appsExtension, viewMimeType } from './views/contract/apps.js';
 
 /** An MCP client as it describes itself. */
@@ -30,37 +29,25 @@ export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext
     return session ?? describeClient(server.getClientCapabilities(), server.getClientVersion());
   const fields: Readonly<Record<string, unknown>> = { ...envelope };
   const capabilities = fields[CLIENT_CAPABILITIES_META_KEY];
-  const extensions = valueAt(capabilities, 'extensions');
-  return {
-    ...describeClient(capabilities, fields[CLIENT_INFO_META_KEY]),
-    tasks: isObject(extensions) && isObject(extensions[tasksExtension]),
-  };
+  const tasks = isObject(extensionOf(capabilities, tasksExtension));
+  return { ...describeClient(capabilities, fields[CLIENT_INFO_META_KEY]), tasks };
 }
 
 /** Reads what a client declares. Malformed parts count as absent. */
 export function describeClient(capabilities: unknown, information: unknown): Client {
-  const { elicitation, extensions } = declarationSchemas().capabilities.parse(capabilities ?? {});
-  const { name, version } = declarationSchemas().information.parse(information ?? {});
+  const elicitation = valueAt(capabilities, 'elicitation');
+  const { form, url } = isObject(elicitation) ? elicitation : { form: undefined, url: undefined };
+  const viewTypes = valueAt(extensionOf(capabilities, appsExtension), 'mimeTypes');
   return {
-    name: `${name} ${version}`.trim().slice(0, 100),
+    name: `${textAt(information, 'name') ?? 'unknown'} ${textAt(information, 'version') ?? ''}`.trim().slice(0, 100),
     // In the protocol, elicitation without a mode means the form mode.
-    form: elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined),
-    url: elicitation?.url !== undefined,
-    views: extensions?.[appsExtension]?.mimeTypes.includes(viewMimeType) ?? false,
+    form: isObject(elicitation) && (form !== undefined || url === undefined),
+    url: url !== undefined,
+    views: Array.isArray(viewTypes) && viewTypes.includes(viewMimeType),
   };
 }
 
-const declarationSchemas = lazy(() => ({
-  capabilities: z
-    .object({
-      elicitation: z.object({ form: z.unknown().optional(), url: z.unknown().optional() }).optional().catch(undefined),
-      extensions: z
-        .object({ [appsExtension]: z.object({ mimeTypes: z.array(z.string()) }).optional() })
-        .optional()
-        .catch(undefined),
-    })
-    .catch({}),
-  information: z
-    .object({ name: z.string().catch('unknown'), version: z.string().catch('') })
-    .catch({ name: 'unknown', version: '' }),
-}));
+function extensionOf(capabilities: unknown, name: string): unknown {
+  const extensions = valueAt(capabilities, 'extensions');
+  return isObject(extensions) ? extensions[name] : undefined;
+}

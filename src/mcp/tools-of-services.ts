@@ -39,10 +39,10 @@ export async function serviceCall(
   args: unknown,
   dependencies: ServiceDependencies,
 ): Promise<ServiceCall> {
+  const { find_operations, describe_operation } = toolArguments();
   try {
-    if (tool === 'find_operations') return await find(parsedBy(toolArguments().find_operations, args), dependencies);
-    if (tool === 'describe_operation')
-      return ended(await describe(parsedBy(toolArguments().describe_operation, args), dependencies));
+    if (tool === 'find_operations') return await find(parsedBy(find_operations, args), dependencies);
+    if (tool === 'describe_operation') return await describe(parsedBy(describe_operation, args), dependencies);
     return await callOf(tool, args, dependencies);
   } catch (error) {
     const refusal = refusalAfter(error);
@@ -52,7 +52,7 @@ export async function serviceCall(
   }
 }
 
-const ended = (success: Omit<Success, 'warnings' | 'requestIds'>): ServiceCall => ({
+const ended = (success: Pick<Success, 'summary' | 'next' | 'answer'>): ServiceCall => ({
   kind: 'ended',
   outcome: { kind: 'succeeded', success: { warnings: [], requestIds: {}, ...success } },
 });
@@ -91,14 +91,6 @@ async function find(
       accounts.all.filter(({ missingFor }) => missingFor(api).length === 0),
     ]),
   );
-  if ([...configured.values()].every((allowing) => allowing.length === 0)) {
-    const missing = services.services.flatMap(({ api }) => accounts.all[0]?.missingFor(api) ?? []);
-    throw new Refusal(
-      'NotConfigured',
-      // Each service has an endpoint of its own.
-      [...new Set(missing)].slice(0, 10).map((setting) => say`${own(setting)} is not set`),
-    );
-  }
   const tools = new Map(operations.map((operation) => [operation.serviceName, operation]));
   const found = state.search.search(query, ({ service, operation, effect }) => {
     const name = `${service}:${operation}`;
@@ -141,7 +133,7 @@ async function callOf(tool: string, args: unknown, dependencies: ServiceDependen
 async function describe(
   { name: given, path = '' }: z.output<ReturnType<typeof toolArguments>['describe_operation']>,
   dependencies: ServiceDependencies,
-): Promise<Omit<Success, 'warnings' | 'requestIds'>> {
+): Promise<ServiceCall> {
   const operation = await operationNamed(given, dependencies);
   const { principal } = dependencies;
   const accounts = accountsOf(dependencies.accounts, principal);
@@ -152,9 +144,9 @@ async function describe(
 
   const { effect, description, secretNames = {} } = operation;
   const outline = await outlineOf(operation, path);
-  if (path !== '') return { summary: say`${own(given)}, inside ${path}:`, answer: outline.arguments };
+  if (path !== '') return ended({ summary: say`${own(given)}, inside ${path}:`, answer: outline.arguments });
   const isRead = effect === 'read';
-  return {
+  return ended({
     summary: say`${own(given)}: call ${own(isRead ? 'read_operation' : 'change_operation')}.`,
     answer: withoutUndefined({
       about: description,
@@ -167,7 +159,7 @@ async function describe(
       masked: ifAny([...new Set(outline.hidden)]),
       example: exampleOf(operation),
     }),
-  };
+  });
 }
 
 const ifAny = (names: readonly string[]) => (names.length === 0 ? undefined : names);
