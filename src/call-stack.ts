@@ -121,7 +121,10 @@ export function createCalls(
     const outcome = result.kind === 'refused' ? failed(operation, result, dependencies) : result;
     const account = resolution.kind === 'found' ? resolution.name : undefined;
     logCall(operation.name, account, outcome, context, dependencies);
-    return account === undefined ? outcome : withAccount(outcome, account);
+    if (account === undefined || outcome.kind === 'inputRequired') return outcome;
+    return outcome.kind === 'failed'
+      ? { ...outcome, failure: { ...outcome.failure, account } }
+      : { ...outcome, success: { ...outcome.success, account } };
   };
 
   /** Finds the change that a tool is called for. A refusal and an unexpected error become failures of the tool. */
@@ -201,10 +204,4 @@ function refusalOf(tool: string, error: unknown, { log }: Pick<ChangeDependencie
   const refusal = refusalAfter(error);
   if (refusal === undefined) log('error', 'unexpected', { tool, error: errorName(error) });
   return refusal ?? mistakeRefusal(error);
-}
-
-function withAccount(outcome: CallOutcome, account: string): CallOutcome {
-  if (outcome.kind === 'failed') return { ...outcome, failure: { ...outcome.failure, account } };
-  if (outcome.kind === 'succeeded') return { ...outcome, success: { ...outcome.success, account } };
-  return outcome;
 }

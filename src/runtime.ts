@@ -167,6 +167,7 @@ export function wireCalls(operations: readonly Operation[], parts: RuntimeParts)
   const stateKeys: SealingKeys = lazy((): KeyRing => parts.stateKeys ?? [randomBytes(32)]);
   const questions = createQuestionQueue();
   const inFlight = createInFlightCalls();
+  let isUnknownNoted = false;
   const newId = () => randomBytes(16).toString('base64url');
   const callStack = parts.openCallStack({
     ...parts,
@@ -192,20 +193,15 @@ export function wireCalls(operations: readonly Operation[], parts: RuntimeParts)
       call: parts.traced?.(callStack.call) ?? callStack.call,
       changes: callStack.changes,
       reads: createReadTasks(parts.now),
-      noteUnknownClient: noteOnce(log),
+      noteUnknownClient: () => {
+        if (!isUnknownNoted) log('warn', 'refused', { reason: 'session', message: unknownClient });
+        isUnknownNoted = true;
+      },
       configuration: parts.configuration,
       journal: (caller: string | undefined, ofAccounts: readonly string[] | undefined) =>
         journalText(store, caller, ofAccounts),
       sandbox: parts.sandbox,
     },
-  };
-}
-
-function noteOnce(log: Log): () => void {
-  let isNoted = false;
-  return () => {
-    if (!isNoted) log('warn', 'refused', { reason: 'session', message: unknownClient });
-    isNoted = true;
   };
 }
 

@@ -19,13 +19,16 @@ export function instructionsFor(
   const titles = operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1));
   const reading = operations.filter(({ effect }) => effect === 'read');
   const changing = operations.filter(({ effect }) => effect !== 'read');
-  const aboutChanges = changing.length > 0 ? changeTexts(changing, accounts.all) : [whyNoChanges(accounts)];
+  const onlyReads = accounts.all.length > 0 && accounts.all.every(({ policy }) => policy.readOnly);
+  const whyNoChanges = onlyReads
+    ? `This server changes nothing: ${accounts.areNamed ? 'its accounts only read' : 'CLOUDOPS_READ_ONLY is set'}.`
+    : 'The tools that change something are not available here: their APIs are not configured, or CLOUDOPS_TOOLS or the scopes of your token leave them out.';
 
   return sentences(
     `Operate a cloud (${areas.join(', ')}): ${titles.join('; ')}.`,
     accounts.areNamed && accountsText(accounts.all, accounts.byDefault),
     reading.length > 0 && `Only reading: ${namesOf(reading)}.`,
-    ...aboutChanges,
+    ...(changing.length > 0 ? changeTexts(changing, accounts.all) : [whyNoChanges]),
     "Names, IDs, versions and keys come from the user or an earlier answer. Never guess them, and never correct the user's: ask.",
     'A validation error lists every problem at once, and nothing was sent.',
     'Follow "next": "who" has to act (you are the agent, the operator runs this server), and its text says what you do. Give the user the request IDs if they need the support of the cloud.',
@@ -51,12 +54,6 @@ function changeTexts(changing: readonly Mentioned[], accounts: readonly Account[
     unfollowed.length > 0 &&
       `The cloud goes on after it has accepted these, and no read shows their progress: ${namesOf(unfollowed)}. Do not call the same tool again to check.`,
   );
-}
-
-function whyNoChanges({ all, areNamed }: Accounts): string {
-  if (all.length > 0 && all.every(({ policy }) => policy.readOnly))
-    return `This server changes nothing: ${areNamed ? 'its accounts only read' : 'CLOUDOPS_READ_ONLY is set'}.`;
-  return 'The tools that change something are not available here: their APIs are not configured, or CLOUDOPS_TOOLS or the scopes of your token leave them out.';
 }
 
 /** In full, because the descriptions of tools have little room for accounts. */

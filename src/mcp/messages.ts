@@ -24,10 +24,11 @@ export type ReadMessage =
   | {
       readonly kind: 'invalid';
       readonly answer: ErrorAnswer;
-      /** JSON-RPC has no answer to notifications and responses. */
-      readonly isAnswered: boolean;
-      /** True for a response. The error takes its place, so that the question ends as one that the client could not ask. */
-      readonly isResponse: boolean;
+      /**
+       * JSON-RPC has no answer to notifications. The error takes the place of a response for this server, so that the question ends as one that
+       * the client could not ask.
+       */
+      readonly to: 'client' | 'server' | 'nobody';
     };
 
 export const invalidRequest = -32600;
@@ -47,8 +48,7 @@ export const errorAnswer = (id: ErrorAnswer['id'], code: number, message: string
 export const notJson: ReadMessage = {
   kind: 'invalid',
   answer: errorAnswer(null, -32700, 'The message is not JSON.'),
-  isAnswered: true,
-  isResponse: false,
+  to: 'client',
 };
 
 /** Reads one message. Nulls of fields count as absent, and fields that messages do not have are ignored. */
@@ -111,12 +111,10 @@ const requestTypes: ReadonlyMap<unknown, SpecTypeName> = new Map([
 function unreadable(message: Fields, code: number, problem: string): ReadMessage {
   const { id } = message;
   const isUsable = typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id));
-  return {
-    kind: 'invalid',
-    answer: errorAnswer(isUsable ? id : null, code, problem),
-    isAnswered: id !== undefined && !isResponse(message) && !isNotification(message),
-    isResponse: isUsable && isResponse(message),
-  };
+  const ofRequest = id === undefined || isNotification(message) ? 'nobody' : 'client';
+  const ofResponse = isUsable ? 'server' : 'nobody';
+  const answer = errorAnswer(isUsable ? id : null, code, problem);
+  return { kind: 'invalid', answer, to: isResponse(message) ? ofResponse : ofRequest };
 }
 
 /** Some clients write arguments as JSON text, which has its own limits. Returns a text if they cannot be read. */
@@ -224,8 +222,8 @@ export function createMessageLines({
 
   const passOn = (lines: Transform, read: ReadMessage): void => {
     if (read.kind === 'read') lines.push(`${JSON.stringify(read.message)}\n`);
-    else if (read.isResponse) lines.push(`${JSON.stringify(read.answer)}\n`);
-    else if (read.isAnswered) answer(read.answer);
+    else if (read.to === 'server') lines.push(`${JSON.stringify(read.answer)}\n`);
+    else if (read.to === 'client') answer(read.answer);
   };
 
   return new Transform({

@@ -59,9 +59,6 @@ function schemasOf(name: string): ToolSchemas {
   return found;
 }
 
-/** Bounds the cache, because tokens may have any scopes. */
-const maximumOffers = 100;
-
 /** Creates the tool catalog. Offers are cached, because each HTTP request has its own MCP server. */
 export function createToolCatalog(offered: Offered) {
   // Operations from files bring their schemas.
@@ -76,7 +73,8 @@ export function createToolCatalog(offered: Offered) {
     tools,
     offerTo(principal: Principal | undefined): Offer {
       const scopesJson = JSON.stringify(principal?.scopes ?? null);
-      if (offers.size === maximumOffers) offers.clear();
+      // Bounds the cache, because tokens may have any scopes.
+      if (offers.size === 100) offers.clear();
       const offer = offers.get(scopesJson) ?? makeOffer(tools, offered, principal);
       offers.set(scopesJson, offer);
       return offer;
@@ -181,16 +179,14 @@ function offeredTool(
   return { ...tool, input };
 }
 
-/** Characters of descriptions, which every tool repeats. */
-const longestDescriptions = 64;
-
 /** `prod: live customers; staging: trials`, unless this is too long. */
 function describeAccounts(accounts: readonly Account[]): string {
   const text = accounts
     .filter(({ description }) => description !== undefined)
     .map(({ name, description }) => `${name}: ${description}`)
     .join('; ');
-  return text === '' || Buffer.byteLength(text) > longestDescriptions ? 'Account to act in' : text;
+  // Short, because every tool repeats it.
+  return text === '' || Buffer.byteLength(text) > 64 ? 'Account to act in' : text;
 }
 
 const hintsOfChange = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };

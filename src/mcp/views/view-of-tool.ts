@@ -15,23 +15,23 @@ export const viewMetaOfTool = (view: ViewName) => ({
   'ui/resourceUri': viewUris[view],
 });
 
-const descriptions: Readonly<Record<ViewName, string>> = {
-  upload: 'A map of the parts of an upload',
-  change: 'A change, for a person to decide on',
-};
-
 /** A view as a resource, read from disk at each request. */
 export const viewResource = (view: ViewName, { inHtml }: Translator = english) => ({
-  listing: { uri: viewUris[view], name: `${view} view`, title: descriptions[view], mimeType: viewMimeType },
+  listing: {
+    uri: viewUris[view],
+    name: `${view} view`,
+    title: view === 'upload' ? 'A map of the parts of an upload' : 'A change, for a person to decide on',
+    mimeType: viewMimeType,
+  },
   text: async () => (view === 'change' ? inHtml(await readView(view)) : readView(view)),
   _meta: { ui: { csp: {}, prefersBorder: true } },
 });
 
-/** From the bundle's main file, from its chunks, and from the source. */
-const viewFolders = ['./ui/', '../ui/', '../../../dist/ui/'];
-
 /** Reads the HTML of a view or a page for decisions. @throws if the views were not built */
 export async function readView(name: ViewName | 'page' | 'list'): Promise<string> {
-  const attempts = viewFolders.map((folder) => readFile(new URL(`${folder}${name}.html`, import.meta.url), 'utf8'));
+  // From the bundle's main file, from its chunks, and from the source.
+  const attempts = ['./ui/', '../ui/', '../../../dist/ui/'].map((folder) =>
+    readFile(new URL(`${folder}${name}.html`, import.meta.url), 'utf8'),
+  );
   return Promise.any(attempts);
 }
