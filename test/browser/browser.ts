@@ -70,11 +70,12 @@ export async function startBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   });
-  const script = await hostScript();
+  let script: Promise<string> | undefined;
   return {
     async show(name, options = {}) {
       const page = await onlyPage(chrome);
-      return showView(page, script, name, options);
+      script ??= hostScript();
+      return showView(page, await script, name, options);
     },
     async open(url) {
       const page = await onlyPage(chrome);
