@@ -1,15 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { type ChangeOutcome, changeKey, type ProposedChange } from '../../src/mcp/views/contract/change-data.js';
-import { type Browser, findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
+import { findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
 import { accepted, plannedChange as change, outcomeResult, planResult, ticket } from './changes.js';
 import { keepPicture } from './gallery.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
+const browser = await startBrowser();
+afterAll(browser.close);
 
 /** An answer that the test gives when it wants to. */
 function heldAnswer() {
@@ -434,24 +431,6 @@ test('names are text, whatever they hold', async () => {
   expect(await shown.view.locator('main img, main script').count()).toBe(0);
   expect(await shown.view.title()).toBe('Change');
   expect(shown.reported).toEqual([]);
-});
-
-test.each(['light', 'dark'] as const)('axe-core finds nothing in the %s theme', async (theme) => {
-  let calls = 0;
-  const answer = () => {
-    calls += 1;
-    if (calls === 1) throw new Error('the connection was lost');
-    return outcomeResult(accepted);
-  };
-  const shown = await shownPlan({ context: { theme }, colorScheme: theme, answer });
-  await shown.view.getByText('The exact request').click();
-  expect(await findings(shown.view)).toEqual([]);
-  await button(shown, 'Create server wiki').click();
-  await shown.view.getByRole('heading', { name: 'No answer came' }).waitFor();
-  expect(await findings(shown.view)).toEqual([]);
-  await button(shown, 'Ask again').click();
-  await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
-  expect(await findings(shown.view)).toEqual([]);
 });
 
 test('nothing in it moves by itself, whatever motion the person allows', async () => {

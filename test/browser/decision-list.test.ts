@@ -1,31 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { say } from '../../src/util/safe-text.js';
 import { newChange } from '../support/changes.js';
-import { type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
+import type { Decisions } from '../support/decisions.js';
 import { readAsAPerson } from '../support/person.js';
-import { freePort } from '../support/postgres.js';
-import { type Browser, findings, startBrowser } from './browser.js';
+import { findings, startBrowser } from './browser.js';
+import { decisionPages, viewOf } from './decision-pages.js';
 import { keepPicture } from './gallery.js';
 
 /** The list of changes, as a person works through it. */
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
+const browser = await startBrowser();
+afterAll(browser.close);
 
-const opened: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of opened.splice(0).reverse()) await close();
-});
-
-async function start(setup: DecisionsSetup = {}): Promise<Decisions> {
-  const port = await freePort();
-  const served = await serveDecisions({ port, publicUrl: `http://localhost:${port}`, ...setup });
-  opened.push(served.close);
-  return served;
-}
+const { start, openAs } = decisionPages(browser);
 
 /** Adds plans like the one of alice's: half a minute apart, of four callers, with every risk and a name of any direction. */
 async function addPlans({ ask, store, pass }: Decisions, count: number): Promise<void> {
@@ -56,14 +43,9 @@ async function addPlans({ ask, store, pass }: Decisions, count: number): Promise
   }
 }
 
-async function openList(served: Decisions, options = {}, query = '') {
-  const page = await browser.another({ width: 760, ...options });
-  opened.push(() => page.context().close());
-  await page.goto(`${served.publicUrl}/decisions/sign-in`);
-  await page.getByLabel(/^Token/).fill('bob');
-  await page.getByRole('button', { name: 'Sign in' }).click();
+async function openList(served: Decisions, options = {}) {
+  const page = await openAs('bob', `${served.publicUrl}/decisions/sign-in`, options);
   await page.waitForURL(`${served.publicUrl}/decisions`);
-  if (query !== '') await page.goto(`${served.publicUrl}/decisions${query}`);
   return page;
 }
 
@@ -151,10 +133,10 @@ test('somebody works through the plans, and each leads back to the list', async 
   const seen: string[] = [];
   for (let plan = 0; plan < 3; plan += 1) {
     await page.getByRole('list').first().getByRole('link').first().click();
-    await page.frameLocator('iframe').getByRole('button', { name: 'Do nothing' }).waitFor();
+    await viewOf(page).getByRole('button', { name: 'Do nothing' }).waitFor();
     await readAsAPerson();
-    await page.frameLocator('iframe').getByRole('button', { name: 'Do nothing' }).click();
-    await page.frameLocator('iframe').getByRole('heading', { name: 'Nothing was done' }).waitFor();
+    await viewOf(page).getByRole('button', { name: 'Do nothing' }).click();
+    await viewOf(page).getByRole('heading', { name: 'Nothing was done' }).waitFor();
     expect(await page.getByText('Signed in as "bob"').isVisible()).toBe(true);
     seen.push(page.url());
     await page.getByRole('link', { name: 'All changes' }).click();

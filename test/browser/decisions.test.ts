@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { documentBytes } from '../../src/http/find-issuer.js';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { createIssuerKeys } from '../../src/http/issuer-keys.js';
@@ -10,40 +10,18 @@ import { signInAtIssuer } from '../../src/http/sign-in-at-issuer.js';
 import { outcomeKey } from '../../src/mcp/views/contract/change-data.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
-import { type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
+import type { Decisions } from '../support/decisions.js';
 import { audience, client, startProvider } from '../support/provider.js';
-import { type Browser, findings, startBrowser } from './browser.js';
+import { findings, startBrowser } from './browser.js';
+import { decisionPages, signIn, viewOf } from './decision-pages.js';
 import { keepPicture } from './gallery.js';
 
 /** The page for decisions as people see it. */
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
+const browser = await startBrowser();
+afterAll(browser.close);
 
-const opened: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of opened.splice(0).reverse()) await close();
-});
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function start(setup: (publicUrl: string) => Promise<DecisionsSetup> = async () => ({})) {
-  const port = await freePort();
-  const publicUrl = `http://localhost:${port}`;
-  const served = await serveDecisions({ port, publicUrl, ...(await setup(publicUrl)) });
-  opened.push(served.close);
-  return served;
-}
+const { opened, newPage, start, openAs } = decisionPages(browser);
 
 /** The link to a plan of alice's. */
 async function planOf({ ask, pass }: Decisions, args: object = {}): Promise<string> {
@@ -52,26 +30,17 @@ async function planOf({ ask, pass }: Decisions, args: object = {}): Promise<stri
   return String(decideAt);
 }
 
-async function openAs(token: string, url: string, options = {}): Promise<Page> {
-  const page = await browser.another(options);
-  opened.push(() => page.context().close());
-  await page.goto(url);
-  await page.getByLabel(/^Token/).fill(token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  return page;
-}
-const view = (page: Page) => page.frameLocator('iframe');
-const agree = (page: Page) => view(page).getByRole('button', { name: 'Create server "wiki"' });
-const outcome = (page: Page, name: string) => view(page).getByRole('heading', { name }).waitFor();
+const agree = (page: Page) => viewOf(page).getByRole('button', { name: 'Create server "wiki"' });
+const outcome = (page: Page, name: string) => viewOf(page).getByRole('heading', { name }).waitFor();
 
 test('a person comes by the link, signs in, reads the plan and agrees', async () => {
   const served = await start();
   const url = await planOf(served);
   const page = await openAs('bob', url);
   expect(page.url()).toBe(url);
-  await view(page).getByRole('heading', { level: 1 }).waitFor();
+  await viewOf(page).getByRole('heading', { level: 1 }).waitFor();
   expect(await page.getByText(/^Asked for by "alice" with the client /).isVisible()).toBe(true);
-  expect(await view(page).getByRole('heading', { level: 1 }).innerText()).toContain('"wiki"');
+  expect(await viewOf(page).getByRole('heading', { level: 1 }).innerText()).toContain('"wiki"');
   await agree(page).click();
   await outcome(page, 'Accepted');
   expect(served.requests).toHaveLength(1);
@@ -100,18 +69,18 @@ test('on a phone, the decision is the heading, buttons fit a finger, and the out
   const served = await start();
   const page = await openAs('bob', await planOf(served), { width: 360 });
   await agree(page).waitFor();
-  const heading = view(page).getByRole('heading', { level: 1 });
+  const heading = viewOf(page).getByRole('heading', { level: 1 });
   expect(await heading.evaluate((node) => Number.parseFloat(getComputedStyle(node).fontSize))).toBeGreaterThanOrEqual(
     20,
   );
   expect(await heading.innerText()).toMatch(/^Create DevOps server "wiki"/);
-  const heights = await view(page)
+  const heights = await viewOf(page)
     .getByRole('button')
     .evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().height));
   expect([heights.length, Math.min(...heights) >= 44]).toEqual([2, true]);
   await agree(page).click();
   await outcome(page, 'Accepted');
-  const said = await view(page).locator('.outcome').innerText();
+  const said = await viewOf(page).locator('.outcome').innerText();
   expect(said.match(/agreed/g)).toEqual(['agreed']);
   expect(said).toMatch(/\nbob agreed at .*\d\d:\d\d:\d\d .*\.\n/);
   expect(said).not.toContain('Sent ');
@@ -122,15 +91,15 @@ test('other plans that come while a plan is open appear in it', async () => {
   const served = await start();
   const page = await openAs('bob', await planOf(served, { diskSize: 100 }));
   await agree(page).waitFor();
-  await view(page)
+  await viewOf(page)
     .getByLabel(/^Reason/)
     .fill('Wait for Monday');
   await planOf(served, { diskSize: 200 });
-  await view(page)
+  await viewOf(page)
     .getByText(/^Another plan for "wiki" waits \(disk size 200 GB\), made \d+ s ago\.$/)
     .waitFor({ timeout: 6000 });
   expect(
-    await view(page)
+    await viewOf(page)
       .getByLabel(/^Reason/)
       .inputValue(),
   ).toBe('Wait for Monday');
@@ -140,14 +109,14 @@ test('other plans that come while a plan is open appear in it', async () => {
 test('a person refuses', async () => {
   const served = await start();
   const page = await openAs('bob', await planOf(served));
-  await view(page).getByLabel('Reason, if you decline (optional)').fill('Wait for Monday');
+  await viewOf(page).getByLabel('Reason, if you decline (optional)').fill('Wait for Monday');
   expect(
-    await view(page)
+    await viewOf(page)
       .getByLabel(/ type /)
       .isVisible(),
   ).toBe(false);
-  await view(page).getByRole('button', { name: 'Do nothing' }).click();
-  await view(page)
+  await viewOf(page).getByRole('button', { name: 'Do nothing' }).click();
+  await viewOf(page)
     .getByText(/^bob declined at .*\d\d.* Reason: "Wait for Monday"\.$/)
     .waitFor();
   expect(served.requests).toEqual([]);
@@ -162,8 +131,8 @@ test('of two people at once one agrees, and the other learns it', async () => {
   await Promise.all(pages.map((page) => agree(page).click()));
   const headings = await Promise.all(
     pages.map(async (page) => {
-      await expect.poll(() => view(page).getByRole('button').count()).toBe(0);
-      return view(page).getByRole('heading', { level: 1 }).innerText();
+      await expect.poll(() => viewOf(page).getByRole('button').count()).toBe(0);
+      return viewOf(page).getByRole('heading', { level: 1 }).innerText();
     }),
   );
   expect(headings.sort()).toEqual(['Accepted', 'Too late']);
@@ -176,7 +145,7 @@ describe('who comes too late', () => {
     page.route('**/tool', (route) =>
       route.request().postData()?.includes('"look"') === true ? route.fulfill({ json: {} }) : route.continue(),
     );
-  const reason = (page: Page) => view(page).getByRole('textbox', { name: /reason/i });
+  const reason = (page: Page) => viewOf(page).getByRole('textbox', { name: /reason/i });
 
   test('is told so, and by whom; the typed reason stays, and the first decision stands', async () => {
     const served = await start();
@@ -187,17 +156,17 @@ describe('who comes too late', () => {
     await reason(carol).fill('Wait for Monday');
     await agree(bob).click();
     await outcome(bob, 'Accepted');
-    await view(carol).getByRole('button', { name: 'Do nothing' }).click();
+    await viewOf(carol).getByRole('button', { name: 'Do nothing' }).click();
     await outcome(carol, 'Too late');
-    await view(carol)
+    await viewOf(carol)
       .getByText(/^Too late: bob agreed \d+ s before you\. Your click changed nothing\.$/)
       .waitFor();
-    expect(await view(carol).getByRole('heading', { name: 'Accepted' }).count()).toBe(0);
-    expect(await view(carol).getByLabel('Your reason, which was not sent').inputValue()).toBe('Wait for Monday');
+    expect(await viewOf(carol).getByRole('heading', { name: 'Accepted' }).count()).toBe(0);
+    expect(await viewOf(carol).getByLabel('Your reason, which was not sent').inputValue()).toBe('Wait for Monday');
     for (const frame of carol.frames()) expect(await findings(frame)).toEqual([]);
     await keepPicture('too-late', await carol.screenshot());
     await carol.reload();
-    await view(carol)
+    await viewOf(carol)
       .getByText(/^bob agreed at [^.]*\d\d[^.]*\.$/)
       .waitFor();
     await carol.goto(`${served.publicUrl}/decisions`);
@@ -210,9 +179,9 @@ describe('who comes too late', () => {
     await agree(page).waitFor();
     await reason(page).fill('Wait for Monday');
     await happens();
-    await view(page).getByRole('heading', { name: title }).waitFor({ timeout: 6_000 });
-    expect(await view(page).getByRole('button').count()).toBe(0);
-    await view(page).getByText(why).first().waitFor();
+    await viewOf(page).getByRole('heading', { name: title }).waitFor({ timeout: 6_000 });
+    expect(await viewOf(page).getByRole('button').count()).toBe(0);
+    await viewOf(page).getByText(why).first().waitFor();
     expect(await reason(page).inputValue()).toBe('Wait for Monday');
     for (const frame of page.frames()) expect(await findings(frame)).toEqual([]);
     await keepPicture(`closed-${title.toLowerCase().replaceAll(' ', '-')}`, await page.screenshot());
@@ -224,7 +193,7 @@ describe('who comes too late', () => {
     const [bob, carol] = [await openAs('bob', url), await openAs('carol', url)];
     await closes(carol, 'Nothing was done', /^bob declined at .* Reason: "Too large"\.$/, async () => {
       await reason(bob).fill('Too large');
-      await view(bob).getByRole('button', { name: 'Do nothing' }).click();
+      await viewOf(bob).getByRole('button', { name: 'Do nothing' }).click();
     });
     expect(served.requests).toEqual([]);
   });
@@ -274,7 +243,7 @@ test('a click that came too soon keeps the plan, and the next one counts without
   const uncounted = { kind: 'uncounted', sentence: 'Please read the plan first.' };
   await page.route('**/tool', (route) => route.fulfill({ json: { _meta: { [outcomeKey]: uncounted } } }));
   await agree(page).click();
-  await view(page).getByText('Please read the plan first.').waitFor();
+  await viewOf(page).getByText('Please read the plan first.').waitFor();
   await page.unroute('**/tool');
   await agree(page).click();
   await outcome(page, 'Accepted');
@@ -286,16 +255,16 @@ test('who deletes types the name, is asked again after another, and nothing is s
   const { decideAt } = await served.callTool(abortMultipartUpload.name, abortMultipartUpload.example);
   served.pass(3000);
   const page = await openAs('bob', String(decideAt));
-  const name = view(page).getByLabel(`To go ahead, type "${abortMultipartUpload.example.object}"`);
-  const abort = view(page).getByRole('button', { name: /^Abort upload/ });
+  const name = viewOf(page).getByLabel(`To go ahead, type "${abortMultipartUpload.example.object}"`);
+  const abort = viewOf(page).getByRole('button', { name: /^Abort upload/ });
   await name.fill('another.mov');
   await abort.click();
-  await view(page).getByText('What was typed does not match.', { exact: false }).first().waitFor();
+  await viewOf(page).getByText('What was typed does not match.', { exact: false }).first().waitFor();
   await page.getByRole('heading', { name: 'A change to decide on' }).waitFor({ timeout: 5000 });
   expect(served.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
   await name.fill(abortMultipartUpload.example.object);
   await abort.click();
-  await view(page)
+  await viewOf(page)
     .getByText(/^bob agreed at /)
     .waitFor();
   expect(served.requests.filter(({ method }) => method === 'DELETE')).toHaveLength(1);
@@ -306,17 +275,17 @@ test('of two plans for the same thing, each page tells of the other, before any 
   const older = await planOf(served, { diskSize: 100 });
   const newer = await planOf(served, { diskSize: 200 });
   const page = await openAs('bob', older);
-  await view(page)
+  await viewOf(page)
     .getByText(/^Another plan for "wiki" waits \(disk size 200 GB\), made \d+ s ago\.$/)
     .waitFor();
   await page.goto(newer);
-  await view(page)
+  await viewOf(page)
     .getByText(/^Another plan for "wiki" waits \(disk size 100 GB\), made \d+ s ago\.$/)
     .waitFor();
   await agree(page).click();
   await outcome(page, 'Accepted');
   await page.goto(older);
-  await view(page)
+  await viewOf(page)
     .getByText(/^Another plan for "wiki" was accepted \(disk size 200 GB\), \d+ s ago\.$/)
     .waitFor();
   expect(served.requests).toHaveLength(1);
@@ -326,15 +295,15 @@ test('after signing out in another tab, the page says so and keeps what was type
   const served = await start();
   const page = await openAs('bob', await planOf(served));
   await agree(page).waitFor();
-  const reason = view(page).getByLabel('Reason, if you decline (optional)');
+  const reason = viewOf(page).getByLabel('Reason, if you decline (optional)');
   await reason.fill('Wait for Monday');
   const other = await page.context().newPage();
   await other.goto(`${served.publicUrl}/decisions`);
   await other.getByRole('button', { name: 'Sign out' }).click();
   await other.getByRole('button', { name: 'Sign in' }).waitFor();
   await page.bringToFront();
-  await view(page).getByRole('button', { name: 'Do nothing' }).click();
-  await view(page)
+  await viewOf(page).getByRole('button', { name: 'Do nothing' }).click();
+  await viewOf(page)
     .getByText(/^You are signed out/)
     .waitFor();
   await page.getByText(/^You are signed out/).waitFor();
@@ -342,11 +311,10 @@ test('after signing out in another tab, the page says so and keeps what was type
   for (const frame of page.frames()) expect(await findings(frame)).toEqual([]);
   await keepPicture('signed-out', await page.screenshot());
   expect(await served.store.waiting({})).toHaveLength(1);
-  await other.getByLabel(/^Token/).fill('bob');
-  await other.getByRole('button', { name: 'Sign in' }).click();
+  await signIn(other, 'bob');
   await other.getByRole('heading', { name: 'Decisions on changes' }).waitFor();
   await page.bringToFront();
-  await view(page).getByRole('button', { name: 'Do nothing' }).click();
+  await viewOf(page).getByRole('button', { name: 'Do nothing' }).click();
   await outcome(page, 'Nothing was done');
   expect((await served.store.newest({ limit: 1 }))[0]?.decision).toMatchObject({
     person: 'bob',
@@ -361,12 +329,11 @@ test('after somebody else has signed in in another tab, a click on the page of t
   const other = await page.context().newPage();
   await other.goto(`${served.publicUrl}/decisions`);
   await other.getByRole('button', { name: 'Sign out' }).click();
-  await other.getByLabel(/^Token/).fill('carol');
-  await other.getByRole('button', { name: 'Sign in' }).click();
+  await signIn(other, 'carol');
   await other.getByText('Signed in as').waitFor();
   await page.bringToFront();
   await agree(page).click();
-  await view(page)
+  await viewOf(page)
     .getByText(/^Another person has signed in/)
     .waitFor();
   expect(served.requests).toEqual([]);
@@ -439,8 +406,7 @@ describe('with a real identity provider', () => {
       return { signIn: signInAtIssuer({ ...options, clientId: client.id, clientSecret: client.secret }) };
     });
   const openAt = async (url: string, name: string) => {
-    const page = await browser.another();
-    opened.push(() => page.context().close());
+    const page = await newPage();
     await page.goto(url);
     await page.getByRole('link', { name: 'Sign in' }).click();
     await page.getByLabel('Name').fill(name);
@@ -475,8 +441,7 @@ describe.each([
   test.each([400, 800])('every page can be used by everybody, %i px wide', async (width) => {
     const served = await start();
     const url = await planOf(served);
-    const page = await browser.another({ ...options, width });
-    opened.push(() => page.context().close());
+    const page = await newPage({ ...options, width });
     const check = async (name: string) => {
       for (const frame of page.frames()) expect(await findings(frame), name).toEqual([]);
       const overflows = () => document.documentElement.scrollWidth > document.documentElement.clientWidth;
@@ -487,35 +452,31 @@ describe.each([
       await keepPicture(`decisions-${name}-${look}-${width}`, await page.screenshot());
       await page.setViewportSize({ width, height: 900 });
     };
-    const signIn = async (token: string) => {
-      await page.getByLabel(/^Token/).fill(token);
-      await page.getByRole('button', { name: 'Sign in' }).click();
-    };
     await page.goto(url);
     await check('sign-in');
-    await signIn('alice');
+    await signIn(page, 'alice');
     await page.getByRole('alert').waitFor();
     await check('sign-in-refused');
-    await signIn('bob');
+    await signIn(page, 'bob');
     await agree(page).waitFor();
     await check('plan');
     await page.goto(`${served.publicUrl}/decisions`);
     await check('list');
     await page.goto(url);
-    await view(page)
+    await viewOf(page)
       .getByLabel(/^Reason/)
       .fill('Wait for Monday');
-    await view(page).getByRole('button', { name: 'Do nothing' }).click();
+    await viewOf(page).getByRole('button', { name: 'Do nothing' }).click();
     await outcome(page, 'Nothing was done');
     await check('declined');
     await page.reload();
-    await view(page)
+    await viewOf(page)
       .getByText(/^The plan: /)
       .waitFor();
     await check('decided-before');
     const deletion = await served.callTool(abortMultipartUpload.name, abortMultipartUpload.example);
     await page.goto(String(deletion.decideAt));
-    await view(page)
+    await viewOf(page)
       .getByLabel(/^To go ahead, type /)
       .waitFor();
     await check('typed-name');

@@ -1,38 +1,27 @@
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
-import { type DecisionsSetup, serveDecisions } from '../support/decisions.js';
+import type { DecisionsSetup } from '../support/decisions.js';
 import { readAsAPerson } from '../support/person.js';
-import { freePort } from '../support/postgres.js';
 import { type Browser, findings, startBrowser } from './browser.js';
+import { decisionPages, signIn, viewOf } from './decision-pages.js';
 import { keepPicture } from './gallery.js';
 
 /** The pages for decisions in Japanese. */
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
+const browser = await startBrowser();
+afterAll(browser.close);
 
-const opened: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of opened.splice(0).reverse()) await close();
-});
+const pages = decisionPages(browser);
 
 async function start(setup: DecisionsSetup, options: Parameters<Browser['another']>[0]) {
-  const port = await freePort();
-  const served = await serveDecisions({ port, publicUrl: `http://localhost:${port}`, ...setup });
-  opened.push(served.close);
-  const page = await browser.another(options);
-  opened.push(() => page.context().close());
+  const served = await pages.start(setup);
+  const page = await pages.newPage(options);
   await page.goto(`${served.publicUrl}/decisions/sign-in`);
   return { served, page };
 }
-
-const view = (page: Page) => page.frameLocator('iframe');
 
 /** Words in Latin letters that are neither data nor names of the cloud or of this server. */
 async function englishIn(page: Page): Promise<readonly string[]> {
@@ -78,11 +67,9 @@ test.each([360, 1280])('list, plan and outcome are in Japanese, for everybody, %
   };
 
   await check('sign-in');
-  await page.getByLabel(/^スコープ/).fill('x');
-  await page.getByRole('button', { name: 'サインイン' }).click();
+  await signIn(page, 'x');
   await page.getByRole('alert').getByText('このトークンではここで決定できません。').waitFor();
-  await page.getByLabel(/^スコープ/).fill('bob');
-  await page.getByRole('button', { name: 'サインイン' }).click();
+  await signIn(page, 'bob');
   await page.getByRole('heading', { name: '決定待ちの変更はありません' }).waitFor();
   await check('empty');
 
@@ -94,30 +81,30 @@ test.each([360, 1280])('list, plan and outcome are in Japanese, for everybody, %
   await check('list');
 
   await page.getByRole('link', { name: /"wiki"/ }).click();
-  await view(page).getByRole('button', { name: 'サーバー "wiki" を作成する（料金が発生します）' }).waitFor();
+  await viewOf(page).getByRole('button', { name: 'サーバー "wiki" を作成する（料金が発生します）' }).waitFor();
   await check('plan');
   await readAsAPerson();
-  await view(page).getByLabel('却下する場合の理由（任意）').fill('later');
-  await view(page).getByRole('button', { name: '却下する' }).click();
-  await view(page).getByRole('heading', { name: '何も実行されていません' }).waitFor();
+  await viewOf(page).getByLabel('却下する場合の理由（任意）').fill('later');
+  await viewOf(page).getByRole('button', { name: '却下する' }).click();
+  await viewOf(page).getByRole('heading', { name: '何も実行されていません' }).waitFor();
   await check('declined');
 
   await page.getByRole('link', { name: 'すべての変更' }).click();
   await page.getByRole('link', { name: /"mail"/ }).click();
-  await view(page)
+  await viewOf(page)
     .getByRole('button', { name: /^サーバー "mail" を作成する/ })
     .click();
-  await view(page).getByRole('heading', { name: '受け付けられました' }).waitFor();
+  await viewOf(page).getByRole('heading', { name: '受け付けられました' }).waitFor();
   await check('accepted');
 
   await page.getByRole('link', { name: 'すべての変更' }).click();
   await page.getByRole('link', { name: /アップロード/ }).click();
   const object = abortMultipartUpload.example.object;
-  await view(page).getByLabel(`実行するには "${object}" と入力してください`).fill('another');
-  await view(page)
+  await viewOf(page).getByLabel(`実行するには "${object}" と入力してください`).fill('another');
+  await viewOf(page)
     .getByRole('button', { name: /中止する/ })
     .click();
-  await view(page).getByText('入力が一致しません').waitFor();
+  await viewOf(page).getByText('入力が一致しません').waitFor();
   await check('wrong-name');
 
   await page.goto(`${served.publicUrl}/decisions/${'x'.repeat(22)}/`);
@@ -131,10 +118,9 @@ test('the plan with the most arguments is in Japanese', async () => {
     ...Object(provisionKubeResourceGroup.example),
     externalCloudConfig: undefined,
   });
-  await page.getByLabel(/^スコープ/).fill('bob');
-  await page.getByRole('button', { name: 'サインイン' }).click();
+  await signIn(page, 'bob');
   await page.getByRole('link', { name: /Kubernetes/ }).click();
-  await view(page)
+  await viewOf(page)
     .getByRole('button', { name: /を構築する/ })
     .waitFor();
   await keepPicture('japanese-provision', await page.screenshot({ fullPage: true }));

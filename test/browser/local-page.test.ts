@@ -6,20 +6,17 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { startHttpProcess } from '../support/http-process.js';
 import { readAsAPerson } from '../support/person.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
-import { type Browser, findings, startBrowser } from './browser.js';
+import { findings, startBrowser } from './browser.js';
 
 /** With a client that cannot ask its user, on this machine: the page that opens by itself. */
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
+const browser = await startBrowser();
+afterAll(browser.close);
 
 let home: string;
 const clients: Client[] = [];

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { readProposedChange } from '../../ui/change/read-change.js';
-import { type Browser, startBrowser } from './browser.js';
+import { startBrowser } from './browser.js';
 import { planResult } from './changes.js';
 import { startRealServer } from './real-server.js';
 import { expected, partsOfFourHundred, uploadResult } from './uploads.js';
@@ -13,12 +13,10 @@ import { expected, partsOfFourHundred, uploadResult } from './uploads.js';
  */
 const folder = process.env.PICTURES;
 
-let browser: Browser;
-beforeAll(async () => {
-  if (folder !== undefined) await mkdir(folder, { recursive: true });
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
+if (folder !== undefined) await mkdir(folder, { recursive: true });
+
+const browser = await startBrowser();
+afterAll(browser.close);
 
 const themes = ['light', 'dark'] as const;
 type Theme = (typeof themes)[number];

@@ -1,22 +1,18 @@
 import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { viewUris } from '../../src/mcp/views/contract/apps.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { readProposedChange } from '../../ui/change/read-change.js';
 import { readAsAPerson } from '../support/person.js';
-import { type Browser, type ShownView, startBrowser } from './browser.js';
+import { type ShownView, startBrowser } from './browser.js';
 import { type RealServer, startRealServer } from './real-server.js';
 
-let browser: Browser;
+const browser = await startBrowser();
+afterAll(browser.close);
+
 let server: RealServer;
-
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
-
 beforeEach(async () => {
   server = await startRealServer();
 });

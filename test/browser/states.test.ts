@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import {
   type ChangeOutcome,
   changeKey,
@@ -10,7 +10,7 @@ import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resou
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
 import { readProposedChange } from '../../ui/change/read-change.js';
-import { type Browser, findings, type ShownView, type ShowOptions, startBrowser } from './browser.js';
+import { findings, type ShownView, type ShowOptions, startBrowser } from './browser.js';
 import { accepted, outcomeResult, planResult } from './changes.js';
 import { keepPicture } from './gallery.js';
 import { startRealServer } from './real-server.js';
@@ -21,11 +21,12 @@ import { expected, partsOfFourHundred, uploadResult } from './uploads.js';
  * go; what they have to be is checked here.
  */
 
-let browser: Browser;
+const browser = await startBrowser();
+afterAll(browser.close);
+
 /** The plans of the real server, by tool. */
-let plans: Readonly<Record<string, ProposedChange>>;
-beforeAll(async () => {
-  browser = await startBrowser();
+const plans = await planAll();
+async function planAll(): Promise<Readonly<Record<string, ProposedChange>>> {
   const server = await startRealServer({ CLOUDOPS_STORAGE_HEADERS: 'amz' });
   const planned = [provisionKubeResourceGroup, restoreInstance, upgradeKubeVersion, abortMultipartUpload].map(
     async ({ name, example }) => {
@@ -35,10 +36,8 @@ beforeAll(async () => {
       return [name, { ...plan, issuedAt: '2026-11-20T12:00:00.000Z', expiresAt: '2026-11-20T12:10:00.000Z' }] as const;
     },
   );
-  plans = Object.fromEntries(await Promise.all(planned));
-  await server.close();
-});
-afterAll(() => browser.close());
+  return Object.fromEntries(await Promise.all(planned).finally(server.close));
+}
 
 const themes = ['light', 'dark'] as const;
 const looks = themes.flatMap((theme) => [420, 800].map((width) => [theme, width] as const));
@@ -110,6 +109,7 @@ describe.each(looks)('%s, %i px wide', (theme, width) => {
     const shown = await show('change', theme, width);
     await shown.sendCall({}, planOf(restoreInstance.name, { isSandbox: true }));
     await shown.view.getByText('Sandbox: nothing real happens').waitFor();
+    await shown.view.getByText('The exact request').click();
     await picture(shown, `plan-sandbox-${theme}-${width}`);
   });
 

@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
+import { afterAll, describe, expect, test } from 'vitest';
+import { findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
 import { mebibyte, partsOf, uploadResult, upTo } from './uploads.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
+const browser = await startBrowser();
+afterAll(browser.close);
 
 const args = { bucket: 'demo-bucket', object: 'backups/database.dump', uploadId: 'demo-upload', region: 'jp-east-1' };
 const show = (options?: ShowOptions) => browser.show('upload', options);
