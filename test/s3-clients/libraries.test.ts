@@ -4,19 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import {
-  CompleteMultipartUploadCommand,
-  CreateBucketCommand,
-  CreateMultipartUploadCommand,
-  DeleteObjectsCommand,
-  GetObjectCommand,
-  ListMultipartUploadsCommand,
-  ListPartsCommand,
-  PutObjectCommand,
-  paginateListObjectsV2,
-  S3Client,
-  UploadPartCommand,
-} from '@aws-sdk/client-s3';
+import { CreateBucketCommand, GetObjectCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import * as minio from 'minio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -68,46 +56,6 @@ describe('AWS SDK', () => {
       expect((await read('bytes=-5')).equals(large.subarray(-5))).toBe(true);
     },
   );
-
-  test('parts in any order, one of them twice, become the object that they are listed as', async () => {
-    const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key }));
-    const to = { Bucket, Key, UploadId };
-    const send = (PartNumber: number, Body: Buffer) => client.send(new UploadPartCommand({ ...to, PartNumber, Body }));
-    const parts = [
-      large.subarray(0, 6 * mebibyte),
-      large.subarray(6 * mebibyte, 12 * mebibyte),
-      large.subarray(12 * mebibyte),
-    ];
-    await send(2, randomBytes(10));
-    await Promise.all([3, 1, 2].map((number) => send(number, parts[number - 1] ?? Buffer.alloc(0))));
-    const { Parts = [] } = await client.send(new ListPartsCommand(to));
-    expect(Parts.map(({ PartNumber, Size }) => [PartNumber, Size])).toEqual(
-      parts.map((part, at) => [at + 1, part.length]),
-    );
-    const MultipartUpload = {
-      Parts: Parts.map(({ PartNumber, ETag, ChecksumCRC32 }) => ({ PartNumber, ETag, ChecksumCRC32 })),
-    };
-    const first = await client.send(new CompleteMultipartUploadCommand({ ...to, MultipartUpload }));
-    const again = await client.send(new CompleteMultipartUploadCommand({ ...to, MultipartUpload }));
-    expect(again.ETag).toBe(first.ETag);
-    expect((await read()).equals(large)).toBe(true);
-  });
-
-  test('many objects are listed to the end, and deleted at once', async () => {
-    const Keys = Array.from({ length: 5 }, (_, at) => `many/${at} & <ü>`);
-    for (const key of Keys) await client.send(new PutObjectCommand({ Bucket, Key: key, Body: 'x' }));
-    const list = async () => {
-      const seen: (string | undefined)[] = [];
-      for await (const { Contents = [] } of paginateListObjectsV2({ client, pageSize: 2 }, { Bucket, Prefix: 'many/' }))
-        seen.push(...Contents.map((object) => object.Key));
-      return seen;
-    };
-    expect(await list()).toEqual(Keys);
-    const Delete = { Objects: Keys.map((key) => ({ Key: key })) };
-    const { Deleted = [] } = await client.send(new DeleteObjectsCommand({ Bucket, Delete }));
-    expect(Deleted.map((object) => object.Key)).toEqual(Keys);
-    expect(await list()).toEqual([]);
-  });
 
   test('an upload that is aborted leaves nothing', async () => {
     const upload = new Upload({

@@ -66,10 +66,17 @@ const failure = async (sent: Promise<unknown>): Promise<string> =>
   );
 
 describe('a multipart upload', () => {
-  test('becomes the object that its parts make, with the headers it was created with', async () => {
+  test('becomes the object that its parts make in any order, one of them twice, with the headers it was created with', async () => {
     const [first, second] = [randomBytes(5 * mebibyte), randomBytes(1000)];
     const to = await create('a//b/./x 😀\n.bin', { ContentType: 'text/plain', Metadata: { colour: 'blue' } });
-    const parts = [await upload(to, 2, first), await upload(to, 7, second)];
+    const later = await upload(to, 7, second);
+    await upload(to, 2, randomBytes(10));
+    const parts = [await upload(to, 2, first), later];
+    const { Parts = [] } = await s3.send(new ListPartsCommand(to));
+    expect(Parts.map(({ PartNumber, Size }) => [PartNumber, Size])).toEqual([
+      [2, first.length],
+      [7, second.length],
+    ]);
     const completed = await complete(to, parts);
     const ETag = `"${md5(Buffer.concat([md5(first), md5(second)])).toString('hex')}-2"`;
     expect(completed).toMatchObject({ Bucket, Key: to.Key, ETag });
