@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import aws4 from 'aws4';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { sendSigned } from './send-signed.js';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -15,40 +15,17 @@ const rule = (
 const document = (rules: string) => `<LifecycleConfiguration>${rules}</LifecycleConfiguration>`;
 const md5 = (body: string) => createHash('md5').update(body).digest('base64');
 
-async function put(
-  body: string,
-  headers: Record<string, string> = { 'Content-MD5': md5(body) },
-  bucket = 'demo-bucket',
-) {
-  return send('PUT', { body, headers, bucket });
-}
-
-const get = () => send('GET', { body: '', headers: {}, bucket: 'demo-bucket' });
-
-interface Sent {
-  readonly body: string;
-  readonly headers: Record<string, string>;
-  readonly bucket: string;
-}
-
-async function send(method: 'GET' | 'PUT', { body, headers, bucket }: Sent) {
-  const { storage } = sandbox.cloud.endpoints;
-  const path = `/${bucket}?lifecycle`;
-  const { host } = new URL(storage);
-  const unsigned = { method, host, path, body, headers, service: 's3', region: 'jp-east-1' };
-  const signed = aws4.sign(unsigned, sandbox.cloud.credentials);
-  const { Host: _, 'Content-Length': __, ...sent } = signed.headers as Record<string, string>;
-  const response = await fetch(storage + path, { method, headers: sent, ...(method === 'PUT' && { body }) });
-  const text = await response.text();
-  return { status: response.status, code: /<Code>(.*?)</.exec(text)?.[1], ...(method === 'GET' && { text }) };
-}
+const path = (bucket = 'demo-bucket') => `/${bucket}?lifecycle`;
+const put = (body: string, headers: Record<string, string> = { 'Content-MD5': md5(body) }, bucket?: string) =>
+  sendSigned(sandbox, { method: 'PUT', path: path(bucket), headers, body });
+const get = () => sendSigned(sandbox, { path: path() });
 
 test('a rule that aborts unfinished uploads is taken, and read back', async () => {
   const abort =
     '<AbortIncompleteMultipartUpload><DaysAfterInitiation>7</DaysAfterInitiation></AbortIncompleteMultipartUpload>';
   const fields = `<ID>a</ID><Filter><Prefix></Prefix></Filter><Status>Enabled</Status>${abort}`;
   expect(await put(document(rule(fields)))).toMatchObject({ status: 200 });
-  expect((await get()).text).toContain(`<Status>Enabled</Status>${abort}</Rule>`);
+  expect((await get()).body).toContain(`<Status>Enabled</Status>${abort}</Rule>`);
 });
 
 test.each([

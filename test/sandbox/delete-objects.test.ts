@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import aws4 from 'aws4';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { sendSigned } from './send-signed.js';
 
 /** DeleteObjects, as S3 documents it. */
 
@@ -26,15 +26,9 @@ const left = (bucket = 'bucket') => there.filter((key) => sandbox.storage.object
 const md5 = (body: string) => ({ 'Content-MD5': createHash('md5').update(body).digest('base64') });
 
 async function send(body: string, headers: Record<string, string> = md5(body), bucket = 'bucket') {
-  const { host, origin } = new URL(sandbox.cloud.endpoints.storage);
-  const path = `/${bucket}?delete`;
-  const request = { method: 'POST', host, path, body, service: 's3', region: 'r', headers: { ...headers } };
-  // fetch writes these two itself.
-  const { Host: _, 'Content-Length': __, ...signed } = aws4.sign(request, sandbox.cloud.credentials).headers ?? {};
-  const response = await fetch(origin + path, { method: 'POST', headers: signed as Record<string, string>, body });
-  const text = await response.text();
-  const deleted = [...text.matchAll(/<Deleted><Key>(.*?)<\/Key><\/Deleted>/g)].map(([, key]) => key);
-  return { status: response.status, code: /<Code>(.*?)</.exec(text)?.[1], deleted };
+  const answer = await sendSigned(sandbox, { method: 'POST', path: `/${bucket}?delete`, headers, body });
+  const deleted = [...answer.body.matchAll(/<Deleted><Key>(.*?)<\/Key><\/Deleted>/g)].map(([, key]) => key);
+  return { ...answer, deleted };
 }
 
 const object = (key: string, more = '') => `<Object><Key>${key}</Key>${more}</Object>`;

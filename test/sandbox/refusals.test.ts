@@ -1,8 +1,6 @@
-import { request } from 'node:http';
-import { text } from 'node:stream/consumers';
-import aws4 from 'aws4';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { sendSigned } from './send-signed.js';
 
 /** Object storage answers features that it does not have with 501 and a sentence, and changes nothing. */
 
@@ -14,27 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-interface Sent {
-  readonly method?: string;
-  readonly path?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly host?: string;
-}
-
-async function send({ method = 'PUT', path = '/bucket/key', headers = {}, body = '', host }: Sent) {
-  const { hostname, port, host: own } = new URL(sandbox.cloud.endpoints.storage);
-  const unsigned = { method, path, body, host: host ?? own, service: 's3', region: 'r', headers: { ...headers } };
-  const signed = aws4.sign(unsigned, sandbox.cloud.credentials).headers as Record<string, string>;
-  const outgoing = request({ hostname, port, method, path, headers: signed });
-  outgoing.end(body);
-  const incoming = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
-    outgoing.on('response', resolve).on('error', reject);
-  });
-  const answer = await text(incoming);
-  const [, code, sentence] = /<Code>(.*?)<\/Code><Message>(.*?)<\/Message>/.exec(answer) ?? [];
-  return { status: incoming.statusCode, headers: incoming.headers, body: answer, code, sentence };
-}
+type Sent = Partial<Parameters<typeof sendSigned>[1]>;
+const send = (sent: Sent) => sendSigned(sandbox, { method: 'PUT', path: '/bucket/key', ...sent });
 
 /** The sandbox's state without its last requests. */
 const held = async () => (await sandbox.describe()).split('## Last requests')[0];

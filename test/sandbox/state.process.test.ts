@@ -15,11 +15,11 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import aws4 from 'aws4';
 import { build } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { type Sandbox, type SandboxOptions, seededUpload, startSandbox } from '../../sandbox/sandbox.js';
+import { sendSigned } from './send-signed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-state-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -61,23 +61,12 @@ const read = async (s3: S3Client, Key: string) => {
 };
 
 /** Status of a request to the catalog or DevOps API. */
-async function post({ cloud }: Sandbox, service: string, path: string, body: unknown): Promise<number> {
-  const { host, origin } = new URL(cloud.endpoints.storage);
+async function post(sandbox: Sandbox, service: string, path: string, body: unknown) {
   const date = now()
     .toISOString()
     .replace(/[-:]|\.\d+/g, '');
-  const request = {
-    method: 'POST',
-    host,
-    path,
-    service,
-    region: 'jp-east-1',
-    headers: { 'X-Amz-Date': date },
-    body: JSON.stringify(body),
-  };
-  const { Host: _, ...headers } = aws4.sign(request, { ...cloud.credentials }).headers ?? {};
-  const sent = { method: 'POST', headers: headers as Record<string, string>, body: request.body };
-  return (await fetch(origin + path, sent)).status;
+  const sent = { method: 'POST', path, service, headers: { 'X-Amz-Date': date }, body: JSON.stringify(body) };
+  return (await sendSigned(sandbox, sent)).status;
 }
 
 /** Runs a sandbox and closes it in any case. */

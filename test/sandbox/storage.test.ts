@@ -23,6 +23,7 @@ import {
   seededUpload,
   startSandbox,
 } from '../../sandbox/sandbox.js';
+import { sendSigned } from './send-signed.js';
 
 /** Object storage, used by the SDK that most S3 clients are made with, at its default settings. */
 
@@ -188,19 +189,15 @@ describe('buckets and objects', () => {
 });
 
 describe('bodies', () => {
-  /** PUTs `sent`, signed with headers of its own, by a third signer. */
-  const put = async (sent: string, declared: Record<string, string>, signed = sent) => {
-    const { host, origin } = new URL(sandbox.cloud.endpoints.storage);
-    const path = `/${Bucket}/raw`;
-    const request = { method: 'PUT', host, path, headers: { ...declared }, body: signed, service: 's3', region: 'r' };
-    // fetch writes these two itself.
-    const { Host: _, 'Content-Length': __, ...headers } = aws4.sign(request, sandbox.cloud.credentials).headers ?? {};
-    const response = await fetch(origin + path, {
+  const put = async (body: string, headers: Record<string, string>, signed = body) => {
+    const { code, status } = await sendSigned(sandbox, {
       method: 'PUT',
-      headers: headers as Record<string, string>,
-      body: sent,
+      path: `/${Bucket}/raw`,
+      headers,
+      body,
+      signed,
     });
-    return /<Code>(.*?)</.exec(await response.text())?.[1] ?? String(response.status);
+    return code ?? String(status);
   };
   test('over 5 GiB: EntityTooLarge, before anything of it is sent', async () => {
     const { host, hostname, port } = new URL(sandbox.cloud.endpoints.storage);
