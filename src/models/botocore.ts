@@ -1,11 +1,10 @@
 /** Converts botocore's models of APIs (`service-2.json`) to the JSON form (AST) of Smithy. */
 import * as z from 'zod';
-import { isObject, withoutUndefined } from '../util/objects.js';
+import { isObject, mapValues, withoutUndefined } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
-import { check, ModelError, olderSignatureTrait, type Traits, unwrappedTrait } from './model.js';
+import { check, ModelError, olderSignatureTrait, type Traits, unwrappedTrait, waitersTrait } from './model.js';
 
 const text = z.string().max(100_000);
-const flag = z.boolean().optional();
 /** Only the fields that decide about other fields. `traitsFrom` reads the rest, and the reader of the AST checks their values. */
 const placed = { location: text.optional(), locationName: text.optional(), xmlNamespace: z.unknown().optional() };
 const reference = z.looseObject({ shape: text, resultWrapper: text.optional(), ...placed });
@@ -21,17 +20,12 @@ const shapeSchema = z.looseObject({
   min: z.number().optional(),
   max: z.number().optional(),
   payload: text.optional(),
-  union: flag,
-  document: flag,
 });
 const operationSchema = z.looseObject({
   http: z.object({ method: text, requestUri: text, responseCode: z.int().optional() }),
   input: reference.optional(),
   output: reference.optional(),
   errors: z.array(reference).default([]),
-  deprecatedMessage: text.optional(),
-  authtype: text.optional(),
-  auth: z.array(text).optional(),
 });
 const serviceSchema = z.object({
   metadata: z.looseObject({
@@ -39,47 +33,46 @@ const serviceSchema = z.object({
     protocol: text,
     protocols: z.array(text).default([]),
     jsonVersion: text.default('1.0'),
-    targetPrefix: text.optional(),
+    targetPrefix: text.default('Service'),
     serviceId: text.optional(),
-    signatureVersion: text.optional(),
+    signatureVersion: text.default('none'),
     auth: z.array(text).default([]),
-    signingName: text.optional(),
     endpointPrefix: text.default(''),
+    signingName: text.optional(),
   }),
   operations: z.record(z.string(), operationSchema),
   shapes: z.record(z.string(), shapeSchema),
 });
-const paginatorsSchema = z.object({ pagination: z.record(z.string(), z.looseObject({})) });
-const waitersSchema = z.object({
-  waiters: z.record(
-    z.string(),
-    z.looseObject({
-      operation: z.string(),
-      acceptors: z.array(
-        z.object({ state: text, matcher: text, argument: text.optional(), expected: z.unknown().optional() }),
+const companionsSchema = z.object({
+  paginators: z.object({ pagination: z.record(z.string(), z.looseObject({})) }).default({ pagination: {} }),
+  waiters: z
+    .object({
+      waiters: z.record(
+        z.string(),
+        z.looseObject({
+          operation: z.string(),
+          acceptors: z.array(
+            z.object({ state: text, matcher: text, argument: text.optional(), expected: z.unknown().optional() }),
+          ),
+        }),
       ),
-    }),
-  ),
+    })
+    .default({ waiters: {} }),
 });
-
-type Fields = Readonly<Record<string, unknown>>;
-/** The trait of a field, and the function that converts its value. Undefined for no trait. */
-type TraitTable = Readonly<Record<string, readonly [trait: string, convert: (value: unknown) => unknown]>>;
 
 const same = (value: unknown) => value;
 const ifTrue = (value: unknown) => (value === true ? {} : undefined);
-const namespaceOf = (value: unknown) => (typeof value === 'string' ? { uri: value } : value);
 const timestampFormats = new Map<unknown, string>([
   ['iso8601', 'date-time'],
   ['rfc822', 'http-date'],
   ['unixTimestamp', 'epoch-seconds'],
 ]);
 
-/** Traits of services, operations, shapes and members. */
-const traitTable: TraitTable = {
+/** By field, the trait of services, operations, shapes and members, and the function that converts its value. Undefined is no trait. */
+const traitTable: Readonly<Record<string, readonly [trait: string, convert: (value: unknown) => unknown]>> = {
   awsQueryCompatible: ['aws.protocols#awsQueryCompatible', same],
   serviceFullName: ['smithy.api#title', same],
-  xmlNamespace: ['smithy.api#xmlNamespace', namespaceOf],
+  xmlNamespace: ['smithy.api#xmlNamespace', (value) => (typeof value === 'string' ? { uri: value } : value)],
   documentation: ['smithy.api#documentation', same],
   readonly: ['smithy.api#readonly', ifTrue],
   endpoint: ['smithy.api#endpoint', (value) => (isObject(value) && 'hostPrefix' in value ? value : undefined)],
@@ -97,9 +90,12 @@ const traitTable: TraitTable = {
   queryName: ['aws.protocols#ec2QueryName', same],
   pattern: ['smithy.api#pattern', same],
   error: ['aws.protocols#awsQueryError', same],
+  auth: ['smithy.api#auth', same],
+  // An empty list means that the requests are not signed.
+  authtype: ['smithy.api#auth', (value) => (value === 'none' ? [] : undefined)],
 };
 
-const traitsFrom = (fields: Fields): Traits =>
+const traitsFrom = (fields: Readonly<Record<string, unknown>>): Traits =>
   Object.fromEntries(
     Object.entries(traitTable).flatMap(([field, [trait, convert]]) => {
       const value = convert(fields[field]);
@@ -110,288 +106,200 @@ const traitsFrom = (fields: Fields): Traits =>
 type Botocore = z.output<typeof serviceSchema>;
 type BotocoreShape = z.output<typeof shapeSchema>;
 type BotocoreReference = z.output<typeof reference>;
-type BotocoreOperation = z.output<typeof operationSchema>;
-type BotocoreWaiters = z.output<typeof waitersSchema>['waiters'];
+type BotocoreWaiter = z.output<typeof companionsSchema>['waiters']['waiters'][string];
 
 /** True if a parsed file has the form of botocore's models. */
 export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
   'metadata' in json && 'operations' in json && 'shapes' in json && !('smithy' in json);
 
-interface BotocoreCompanions {
-  readonly paginators?: unknown;
-  readonly waiters?: unknown;
-}
+const idOf = (name: string) => `botocore#${name}`;
+const operationId = (name: string) => `botocore.operations#${name}`;
+const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
 
 /** @throws ModelError if a file does not have the form of botocore's files */
-export function convertBotocore(json: unknown, companions: BotocoreCompanions = {}): Readonly<Record<string, unknown>> {
+export function convertBotocore(
+  json: unknown,
+  companions: { readonly paginators?: unknown; readonly waiters?: unknown } = {},
+): Readonly<Record<string, unknown>> {
   const model = check(serviceSchema, json, 'the model');
-  const { pagination } = check(paginatorsSchema, companions.paginators ?? { pagination: {} }, 'the paginators');
-  const { waiters: allWaiters } = check(waitersSchema, companions.waiters ?? { waiters: {} }, 'the waiters');
-
+  const { paginators, waiters } = check(companionsSchema, companions, 'the file next to the model');
   const { metadata, operations, shapes } = model;
-  const context: Context = {
-    shapes,
-    hasJsonNames: /json/.test(metadata.protocol),
-    flattensUnnamedLists: metadata.protocol === 'computing',
-  };
-  const service = {
-    type: 'service',
-    version: metadata.apiVersion,
-    operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
-    traits: serviceTraits(model),
-  };
   // Some protocols send the service's ID in a header. Its namespace differs, because a shape may have the same name.
-  const serviceId = `botocore.service#${metadata.targetPrefix ?? 'Service'}`;
-
-  const converted: [id: string, shape: unknown][] = [[serviceId, service]];
-  for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, context)]);
+  const serviceId = `botocore.service#${metadata.targetPrefix}`;
+  const converted: [id: string, shape: unknown][] = [
+    [
+      serviceId,
+      {
+        type: 'service',
+        version: metadata.apiVersion,
+        operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
+        traits: serviceTraits(metadata),
+      },
+    ],
+  ];
+  for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, model)]);
   for (const [name, operation] of Object.entries(operations)) {
-    const companionTraits = withoutUndefined({
-      'smithy.api#paginated': pagesTrait(Object.hasOwn(pagination, name) ? pagination[name] : undefined),
-      'smithy.waiters#waitable': waitersTrait(name, allWaiters),
-    });
-    converted.push([operationId(name), convertOperation(operation, name, companionTraits, context)]);
-    converted.push([inputId(name), convertInput(operation.input, context)]);
+    const { http, input, output, errors } = operation;
+    const inputId = `botocore.inputs#${name}Input`;
+    const pages = Object.hasOwn(paginators.pagination, name) ? paginators.pagination[name] : undefined;
+    const shape = {
+      type: 'operation',
+      // The input is a copy, because operations that share a shape may name the XML root differently.
+      input: { target: inputId },
+      ...(output !== undefined && { output: targetOf(output) }),
+      errors: errors.map(targetOf),
+      traits: withoutUndefined({
+        'smithy.api#paginated': pages && {
+          inputToken: pages.input_token,
+          outputToken: pages.output_token,
+          moreResults: pages.more_results,
+          items: pages.result_key,
+        },
+        [waitersTrait]: convertWaiters(Object.entries(waiters.waiters).filter(([, each]) => each.operation === name)),
+        'smithy.api#http': { method: http.method, uri: pathOf(operation, shapes), code: http.responseCode },
+        ...traitsFrom(operation),
+        'smithy.api#deprecated': operation.deprecated === true ? { message: operation.deprecatedMessage } : undefined,
+        [unwrappedTrait]: ifTrue(output !== undefined && output.resultWrapper === undefined),
+      }),
+    };
+    converted.push([operationId(name), shape], [inputId, convertInput(input, model)]);
   }
   return { smithy: '2.0', shapes: Object.fromEntries(converted) };
 }
 
-interface Context {
-  readonly shapes: Readonly<Record<string, BotocoreShape>>;
-  readonly hasJsonNames: boolean;
-  /** True if a list is flattened if its elements have no name. */
-  readonly flattensUnnamedLists: boolean;
-}
-
-const idOf = (name: string) => `botocore#${name}`;
-const operationId = (name: string) => `botocore.operations#${name}`;
-const inputId = (operation: string) => `botocore.inputs#${operation}Input`;
-const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
-
-/** botocore's `json` is missing, because it stands for two protocols. */
-const smithyProtocols: Readonly<Record<string, string>> = {
-  'rest-json': 'restJson1',
-  'rest-xml': 'restXml',
-  query: 'awsQuery',
-  ec2: 'ec2Query',
-};
-const v4Signatures = ['v4', 's3', 's3v4'];
-
 /** @throws ModelError if the signature of the service is unknown */
-function serviceTraits({ metadata }: Botocore): Traits {
-  const { serviceId, jsonVersion } = metadata;
-  const jsonProtocol = jsonVersion === '1.1' ? 'awsJson1_1' : 'awsJson1_0';
-  const protocolNames = [metadata.protocol, ...metadata.protocols].map((name) =>
-    name === 'json' ? jsonProtocol : (smithyProtocols[name] ?? name),
-  );
-
-  return withoutUndefined({
-    ...Object.fromEntries(protocolNames.map((name) => [`aws.protocols#${name}`, {}])),
-    [signatureTrait(metadata)]: { name: metadata.signingName ?? metadata.endpointPrefix },
-    'aws.api#service': serviceId === undefined ? undefined : { sdkId: serviceId },
-    ...traitsFrom(metadata),
-  });
-}
-
-function signatureTrait({ signatureVersion = 'none', auth }: Botocore['metadata']): string {
-  if (auth.includes('aws.auth#sigv4') || v4Signatures.includes(signatureVersion)) return 'aws.auth#sigv4';
-  if (signatureVersion === 'v2' || signatureVersion === 'v3') return olderSignatureTrait(signatureVersion);
-  throw new ModelError(
-    `it signs with ${quoteName(signatureVersion)} (metadata.signatureVersion), and only the versions 2 to 4 are supported`,
-  );
-}
-
-const comparators: Readonly<Record<string, string>> = {
-  path: 'stringEquals',
-  pathAll: 'allStringEquals',
-  pathAny: 'anyStringEquals',
-};
-
-const pagesTrait = (pages: Fields | undefined) =>
-  pages && {
-    inputToken: pages.input_token,
-    outputToken: pages.output_token,
-    moreResults: pages.more_results,
-    items: pages.result_key,
+function serviceTraits(metadata: Botocore['metadata']): Traits {
+  const { serviceId, jsonVersion, signatureVersion, auth, signingName, endpointPrefix } = metadata;
+  const smithyProtocols: Readonly<Record<string, string>> = {
+    json: jsonVersion === '1.1' ? 'awsJson1_1' : 'awsJson1_0',
+    'rest-json': 'restJson1',
+    'rest-xml': 'restXml',
+    query: 'awsQuery',
+    ec2: 'ec2Query',
   };
-
-function waitersTrait(operationName: string, all: BotocoreWaiters): unknown {
-  const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
-  if (waiters.length === 0) return undefined;
-  return Object.fromEntries(
-    waiters.map(([name, { acceptors, delay, maxAttempts }]) => [
-      name,
-      { acceptors: acceptors.map(convertAcceptor), minDelay: delay, maxAttempts },
-    ]),
-  );
+  const isVersion4 = auth.includes('aws.auth#sigv4') || ['v4', 's3', 's3v4'].includes(signatureVersion);
+  if (!isVersion4 && signatureVersion !== 'v2' && signatureVersion !== 'v3')
+    throw new ModelError(
+      `it signs with ${quoteName(signatureVersion)} (metadata.signatureVersion), and only the versions 2 to 4 are supported`,
+    );
+  const signature = isVersion4 ? 'aws.auth#sigv4' : olderSignatureTrait(signatureVersion === 'v2' ? 'v2' : 'v3');
+  const protocols = [metadata.protocol, ...metadata.protocols].map((name) => smithyProtocols[name] ?? name);
+  return {
+    ...Object.fromEntries(protocols.map((name) => [`aws.protocols#${name}`, {}])),
+    [signature]: { name: signingName ?? endpointPrefix },
+    ...(serviceId !== undefined && { 'aws.api#service': { sdkId: serviceId } }),
+    ...traitsFrom(metadata),
+  };
 }
 
-const convertAcceptor = ({ state, matcher, argument, expected }: BotocoreWaiters[string]['acceptors'][number]) => ({
-  state,
-  matcher:
+function convertWaiters(waiters: readonly (readonly [name: string, waiter: BotocoreWaiter])[]): unknown {
+  const comparators = new Map([
+    ['path', 'stringEquals'],
+    ['pathAll', 'allStringEquals'],
+    ['pathAny', 'anyStringEquals'],
+  ]);
+  const matcherOf = ({ matcher, argument, expected }: BotocoreWaiter['acceptors'][number]) =>
     matcher === 'error' || (matcher === 'status' && expected === 404)
       ? { errorType: String(expected) }
-      : { output: { path: argument, expected, comparator: comparators[matcher] } },
-});
-
-function convertOperation(
-  operation: BotocoreOperation,
-  name: string,
-  companionTraits: Traits,
-  { shapes }: Context,
-): unknown {
-  const { http, input, output, errors, auth, authtype } = operation;
-  const inputShape = input === undefined ? undefined : shapes[input.shape];
-  // A label has the `locationName` of a member in botocore's files, and the name of the member in Smithy.
-  const uri = withMemberNames(http.requestUri, inputShape);
-  return {
-    type: 'operation',
-    // The input is a copy, because operations that share a shape may name the XML root differently.
-    input: { target: inputId(name) },
-    ...(output !== undefined && { output: targetOf(output) }),
-    errors: errors.map(targetOf),
-    traits: withoutUndefined({
-      ...companionTraits,
-      'smithy.api#http': { method: http.method, uri, code: http.responseCode },
-      ...traitsFrom(operation),
-      'smithy.api#deprecated': operation.deprecated === true ? { message: operation.deprecatedMessage } : undefined,
-      // An empty list means that the requests are not signed.
-      'smithy.api#auth': authtype === 'none' ? [] : auth,
-      [unwrappedTrait]: ifTrue(output !== undefined && output.resultWrapper === undefined),
-    }),
-  };
+      : { output: { path: argument, expected, comparator: comparators.get(matcher) } };
+  const converted = waiters.map(([name, { acceptors, delay, maxAttempts }]) => [
+    name,
+    {
+      acceptors: acceptors.map((acceptor) => ({ state: acceptor.state, matcher: matcherOf(acceptor) })),
+      minDelay: delay,
+      maxAttempts,
+    },
+  ]);
+  return waiters.length === 0 ? undefined : Object.fromEntries(converted);
 }
 
-function withMemberNames(path: string, input: BotocoreShape | undefined): string {
-  let converted = path;
-  for (const [name, { location, locationName = name }] of Object.entries(input?.members ?? {})) {
-    if (location !== 'uri') continue;
-    converted = converted.replaceAll(`{${locationName}}`, `{${name}}`).replaceAll(`{${locationName}+}`, `{${name}+}`);
+/** A label has the `locationName` of a member in botocore's files, and the name of the member in Smithy. */
+function pathOf({ http, input }: Botocore['operations'][string], shapes: Botocore['shapes']): string {
+  let path = http.requestUri;
+  for (const [name, { location, locationName = name }] of Object.entries(shapes[input?.shape ?? '']?.members ?? {})) {
+    if (location === 'uri')
+      path = path.replaceAll(`{${locationName}}`, `{${name}}`).replaceAll(`{${locationName}+}`, `{${name}+}`);
   }
-  return converted;
+  return path;
 }
 
 /** The operation's names for the XML root apply if the shape has none. */
-function convertInput(input: BotocoreReference | undefined, context: Context): unknown {
+function convertInput(input: BotocoreReference | undefined, model: Botocore): unknown {
   if (input === undefined) return { type: 'structure' };
-  const shape = context.shapes[input.shape];
+  const shape = model.shapes[input.shape];
   if (shape === undefined) throw new ModelError(`shape ${quoteName(input.shape)} is not in the model`);
-  const locationName = shape.locationName ?? input.locationName;
-  const xmlNamespace = shape.xmlNamespace ?? input.xmlNamespace;
-  return convertShape(withoutUndefined({ ...shape, locationName, xmlNamespace }), context);
+  const { locationName, xmlNamespace } = input;
+  return convertShape({ ...withoutUndefined({ locationName, xmlNamespace }), ...withoutUndefined(shape) }, model);
 }
 
 /** Undefined for a shape with a `location`, because its `locationName` is the name of a header or a parameter. */
 const nameOfShape = ({ location, locationName }: BotocoreShape) => (location === undefined ? locationName : undefined);
 
 /** If a list or map lacks its content, the error is thrown when the AST is read. */
-function convertShape(shape: BotocoreShape, context: Context): unknown {
-  // Protocols of JSON ignore `xmlName`.
-  const nameTraits = nameTrait(nameOfShape(shape), 'smithy.api#xmlName');
-  const traits = { ...boundsTrait(shape), ...traitsFrom(shape), ...nameTraits };
+function convertShape(shape: BotocoreShape, model: Botocore): unknown {
+  const { type, min, max, member, key, value } = shape;
+  const isMeasured = ['string', 'list', 'map', 'blob', 'character'].includes(type);
+  // For NIFCLOUD Computing, a list is flattened if its elements have no name.
+  const isFlattened = type === 'list' && model.metadata.protocol === 'computing' && member?.locationName === undefined;
+  const traits = withoutUndefined({
+    [isMeasured ? 'smithy.api#length' : 'smithy.api#range']:
+      min === undefined && max === undefined ? undefined : withoutUndefined({ min, max }),
+    ...traitsFrom(shape),
+    // Protocols of JSON ignore it.
+    'smithy.api#xmlName': nameOfShape(shape),
+    ...(isFlattened && { 'smithy.api#xmlFlattened': {} }),
+  });
+  const convert = (each: BotocoreReference | undefined, name: string) =>
+    each && convertMember(each, name, shape, model);
   if (shape.document === true) return { type: 'document', traits };
-  switch (shape.type) {
-    case 'structure': {
-      const members = Object.entries(shape.members).map(([name, member]) => [
-        name,
-        convertMember(member, name, shape, context),
-      ]);
-      return { type: shape.union === true ? 'union' : 'structure', members: Object.fromEntries(members), traits };
-    }
-    case 'list': {
-      const isFlattened = context.flattensUnnamedLists && shape.member?.locationName === undefined;
-      return {
-        type: 'list',
-        member: shape.member && convertMember(shape.member, 'member', shape, context),
-        traits: { ...traits, ...(isFlattened && { 'smithy.api#xmlFlattened': {} }) },
-      };
-    }
-    case 'map':
-      return {
-        type: 'map',
-        key: shape.key && convertMember(shape.key, 'key', shape, context),
-        value: shape.value && convertMember(shape.value, 'value', shape, context),
-        traits,
-      };
-    case 'string':
-      return shape.enum === undefined
-        ? { type: 'string', traits }
-        : { type: 'enum', members: enumMembers(shape.enum), traits };
-    case 'character':
-      return { type: 'string', traits };
-    case 'bigdecimal':
-      return { type: 'bigDecimal', traits };
-    default:
-      return { type: shape.type, traits };
+  if (type === 'structure') {
+    const members = Object.entries(shape.members).map(([name, each]) => [name, convert(each, name)]);
+    return { type: shape.union === true ? 'union' : 'structure', members: Object.fromEntries(members), traits };
   }
+  if (type === 'string' && shape.enum !== undefined) {
+    const unit = { target: 'smithy.api#Unit' };
+    const members = mapValues({ ...shape.enum }, (each) => ({ ...unit, traits: { 'smithy.api#enumValue': each } }));
+    return { type: 'enum', members, traits };
+  }
+  const renamed: Readonly<Record<string, string>> = { character: 'string', bigdecimal: 'bigDecimal' };
+  return {
+    type: renamed[type] ?? type,
+    ...withoutUndefined({
+      member: convert(member, 'member'),
+      key: convert(key, 'key'),
+      value: convert(value, 'value'),
+    }),
+    traits,
+  };
 }
 
-const enumMembers = (values: readonly string[]) =>
-  Object.fromEntries(
-    values.map((value, index) => [
-      `value${index}`,
-      { target: 'smithy.api#Unit', traits: { 'smithy.api#enumValue': value } },
-    ]),
-  );
-
-/** Types whose bounds are bounds of a length. */
-const measuredTypes = ['string', 'list', 'map', 'blob', 'character'];
-
-function boundsTrait({ type, min, max }: BotocoreShape): Traits {
-  if (min === undefined && max === undefined) return {};
-  return { [measuredTypes.includes(type) ? 'smithy.api#length' : 'smithy.api#range']: withoutUndefined({ min, max }) };
-}
-
-function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, context: Context): unknown {
-  const target = context.shapes[member.shape];
-  const isMap = target?.type === 'map';
+function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, model: Botocore): unknown {
+  const target = model.shapes[member.shape];
   const isPayload = parent.payload === name;
-  const nameInBody = nameInBodyForTrait(member, name, target, isPayload);
-  const nameTraitId = context.hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName';
+  const { location, locationName } = member;
+  const nameInBody = location === undefined ? (locationName ?? (target && nameOfShape(target))) : undefined;
+  const nameTrait = model.metadata.protocol.includes('json') ? 'smithy.api#jsonName' : 'smithy.api#xmlName';
+  const locations: Readonly<Record<string, Traits>> = {
+    // The label in the path already has the member's name.
+    uri: { 'smithy.api#httpLabel': {} },
+    querystring:
+      // If a map has no `locationName`, each of its entries is a parameter.
+      target?.type === 'map' && locationName === undefined
+        ? { 'smithy.api#httpQueryParams': {} }
+        : { 'smithy.api#httpQuery': locationName ?? name },
+    header: { 'smithy.api#httpHeader': locationName ?? name },
+    headers: { 'smithy.api#httpPrefixHeaders': locationName ?? '' },
+    statusCode: { 'smithy.api#httpResponseCode': {} },
+  };
   return {
     ...targetOf(member),
     traits: withoutUndefined({
       ...traitsFrom(member),
-      ...nameTrait(nameInBody, nameTraitId),
-      ...locationTraits(member, name, isMap),
+      // Without the trait, the XML root would have the name of the shape.
+      [nameTrait]: nameInBody === name && !isPayload ? undefined : nameInBody,
+      ...locations[location ?? ''],
       'smithy.api#required': ifTrue(parent.required.includes(name)),
       'smithy.api#httpPayload': ifTrue(isPayload),
     }),
   };
 }
-
-/** Undefined for a member that needs no trait. */
-function nameInBodyForTrait(
-  { location, locationName }: BotocoreReference,
-  memberName: string,
-  target: BotocoreShape | undefined,
-  isPayload: boolean,
-): string | undefined {
-  if (location !== undefined) return undefined;
-  const nameInBody = locationName ?? (target && nameOfShape(target));
-  // Without the trait, the XML root would have the name of the shape.
-  return nameInBody === memberName && !isPayload ? undefined : nameInBody;
-}
-
-function locationTraits({ location, locationName }: BotocoreReference, name: string, isMap: boolean): Traits {
-  switch (location) {
-    // The label in the path already has the member's name.
-    case 'uri':
-      return { 'smithy.api#httpLabel': {} };
-    case 'querystring':
-      // If a map has no `locationName`, each of its entries is a parameter.
-      return isMap && locationName === undefined
-        ? { 'smithy.api#httpQueryParams': {} }
-        : { 'smithy.api#httpQuery': locationName ?? name };
-    case 'header':
-      return { 'smithy.api#httpHeader': locationName ?? name };
-    case 'headers':
-      return { 'smithy.api#httpPrefixHeaders': locationName ?? '' };
-    case 'statusCode':
-      return { 'smithy.api#httpResponseCode': {} };
-    default:
-      return {};
-  }
-}
-
-const nameTrait = (name: string | undefined, trait: string): Traits => (name === undefined ? {} : { [trait]: name });

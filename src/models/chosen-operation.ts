@@ -10,7 +10,7 @@ import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
 import { type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
 import { type ModelPages, pagesOf } from './model-pages.js';
-import { type OperationSettings, type ParsedSettings, refuseCombinations } from './model-settings.js';
+import type { OperationSettings, ParsedSettings } from './model-settings.js';
 import { type ArgumentsWithNames, type IsMember, secrecyIn, withSecretNames } from './secret-members.js';
 import { wordsOf } from './short-tool-names.js';
 
@@ -77,7 +77,6 @@ export function chooseOperation(context: ModelContext, name: string): ChosenOper
   const settings = settingsOf(name);
   if (settings === undefined) throw new ModelError(`${name} is not offered`);
   checkSupported(model, operation);
-  refuseCombinations(settings);
 
   const isRead = settings.effect === 'read';
   const pages = isRead ? pagesOf(model, operation) : undefined;
@@ -91,7 +90,7 @@ export function chooseOperation(context: ModelContext, name: string): ChosenOper
     operation,
     settings,
     name: settings.name ?? [...(file.prefix === undefined ? [] : [file.prefix]), ...wordsOf(name)].join('_'),
-    title: settings.title ?? sentenceCase(nameInWords(name)),
+    title: sentenceCase(nameInWords(name)),
     toolArguments,
     takes: withSecretNames(toolArguments, mayBeSecret),
     controlArguments: picking ?? ofChanges,

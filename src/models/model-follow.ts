@@ -184,8 +184,7 @@ export function followOf(context: ModelContext, chosen: ChosenOperation): Pick<O
   try {
     const read = readOf(context, found);
     const follow = translateFollow(found, chosen, read);
-    const isWanted = settings.effect !== 'create' && settings.preflight !== false;
-    return { follow, ...(isWanted && read !== undefined && preflightOf(context, follow, read)) };
+    return { follow, ...(settings.effect !== 'create' && read !== undefined && preflightOf(context, follow, read)) };
   } catch (error) {
     // The suggested read may be one that this server does not support.
     if (given === undefined && error instanceof ModelError) return {};

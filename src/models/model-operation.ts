@@ -314,32 +314,26 @@ const secretNamesOf = (secrets: readonly NamedSecret[]): Pick<Operation, 'secret
   blobSecrets: secrets.flatMap(({ path, isBlob }) => (isBlob ? [path] : [])),
 });
 
-/** Returns the example in the file, or a function, because making all examples at the start would double the time that loading takes. */
-function exampleFor(
-  { toolArguments, takes, settings, operation }: ChosenOperation,
-  schema: () => z.ZodObject,
-  secretArguments: readonly string[],
-): Operation['example'] {
-  if (settings.example !== undefined) {
-    const example = withListedNames(takes.fields, settings.example);
-    const [issue] = schema().safeParse(example).error?.issues ?? [];
-    if (issue === undefined) return example;
-    throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
-  }
-  const isValid = (example: unknown) => schema().safeParse(example, withoutCompiling).success;
-  const secrets = takes.secrets.filter(({ path }) => secretArguments.includes(path));
-  return () => {
+/** A function, because making all examples at the start would double the time that loading takes. */
+const exampleFor =
+  (
+    { toolArguments, takes, operation }: ChosenOperation,
+    schema: () => z.ZodObject,
+    secretArguments: readonly string[],
+  ): Operation['example'] =>
+  () => {
     const examples = [...modelExamples(toolArguments, operation.traits), exampleArguments(toolArguments)];
-    const example = examples.find(isValid);
-    return example === undefined ? undefined : secrets.reduce(withSecretByName, example);
+    const example = examples.find((each) => schema().safeParse(each, withoutCompiling).success);
+    return (
+      example &&
+      takes.secrets
+        .filter(({ path }) => secretArguments.includes(path) && valueAt(example, path) !== undefined)
+        .reduce<ExampleInput>((given, { path, namePath }) => {
+          const withoutSecret = withValueAt(given, path, () => undefined);
+          return { ...Object(withValueAt(withoutSecret, namePath, () => 'example-secret')) };
+        }, example)
+    );
   };
-}
-
-function withSecretByName(example: ExampleInput, { path, namePath }: NamedSecret): ExampleInput {
-  if (valueAt(example, path) === undefined) return example;
-  const withoutSecret = withValueAt(example, path, () => undefined);
-  return { ...Object(withValueAt(withoutSecret, namePath, () => 'example-secret')) };
-}
 
 /** For a schema that is used once, compiling takes longer than using it. */
 const withoutCompiling = { jitless: true };

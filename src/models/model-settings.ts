@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { ModelError } from './model.js';
 import { followSchema, limitedText, matching, onlyFields } from './settings-schema.js';
 
 const trueOrFalse = z.boolean('must be true or false');
@@ -10,7 +9,6 @@ export const operationSettings = onlyFields(
     effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
     effectIsSure: trueOrFalse.optional(),
     name: limitedText(64).optional(),
-    title: limitedText(100).optional(),
     description: limitedText(1000).optional(),
     costsMoney: trueOrFalse.optional(),
     irreversible: trueOrFalse.optional(),
@@ -22,8 +20,6 @@ export const operationSettings = onlyFields(
     show: names.default([]),
     failures: z.union([limitedText(200), z.literal(false)], 'must be the path of a list, or false').optional(),
     follow: z.union([followSchema, z.literal(false)]).optional(),
-    preflight: trueOrFalse.optional(),
-    example: z.record(z.string(), z.unknown()).optional(),
   },
   'must be an object with effect',
 );
@@ -56,21 +52,3 @@ export type ParsedSettings = z.output<typeof modelSettings>;
 /** The settings of a service in a file of operations, except the model and the API. */
 export type ServiceSettings = Omit<z.output<typeof serviceSettings>, 'model' | 'api'>;
 export type OperationSettings = z.output<typeof operationSettings>;
-
-/** Fields that only changes have. */
-const fieldsOfChanges = [
-  'costsMoney',
-  'irreversible',
-  'continues',
-  'consequences',
-  'notChecked',
-  'failures',
-  'follow',
-  'preflight',
-] as const;
-
-/** @throws ModelError if a read has fields of changes */
-export function refuseCombinations(settings: OperationSettings): void {
-  const ofChanges = settings.effect === 'read' ? fieldsOfChanges.filter((field) => settings[field] !== undefined) : [];
-  if (ofChanges.length > 0) throw new ModelError(`must not have ${ofChanges.join(', ')}, because it is a read`);
-}

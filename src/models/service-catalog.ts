@@ -2,7 +2,7 @@ import type { Operation, Service } from '../tools/define-operation.js';
 import { unknownName } from '../util/did-you-mean.js';
 import { errorName } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { defined, listed, own, type SafeText, say, words } from '../util/safe-text.js';
+import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import type { OpenService } from './open-service.js';
 import type { SearchContext, SearchState, ServiceSearch } from './search/open-search.js';
 import type { ServiceSources } from './service-sources.js';
@@ -73,36 +73,26 @@ export function createServiceCatalog(
     searching ??= createServiceSearch(sources, effects, options);
     return searching;
   };
-  const search = async () => (await serviceSearch()).search();
 
   const find = async (given: string): Promise<OperationLookup> => {
-    const { service, operation } = partsOf(given);
-    if (service === undefined) return findAlone(operation);
-    if (!sources.has(service))
-      return { kind: 'unknown', problem: defined(unknownName(service, 'a service', [...sources.keys()])) };
+    const isNamed = (name: string) => named.find(({ serviceName }) => serviceName === name);
+    const unknown = (problem: string): OperationLookup => ({ kind: 'unknown', problem: defined(problem) });
+    // The ways in which agents and command lines write a name: `ec2:DescribeVolumes`, `ec2.DescribeVolumes`, `aws ec2 describe-volumes`.
+    const [, prefix, operation = ''] = /^(?:aws\s+)?([\w-]+)[\s.:]+(.*)$/is.exec(given.trim()) ?? [];
+    const service = prefix?.toLowerCase();
+    const tool = isNamed(given);
+    if (tool !== undefined) return { kind: 'found', operation: tool };
+    if (service === undefined)
+      return unknown(unknownName(given, 'the name of a service and an operation, such as ec2:DescribeVolumes', []));
+    if (!sources.has(service)) return unknown(unknownName(service, 'a service', [...sources.keys()]));
     try {
       const opened = await open(service);
       const exact = opened.nameOf(operation);
-      const tool = named.find(({ serviceName }) => serviceName === `${service}:${exact}`);
-      return { kind: 'found', operation: tool ?? opened.operation(exact) };
+      return { kind: 'found', operation: isNamed(`${service}:${exact}`) ?? opened.operation(exact) };
     } catch (error) {
       if (textAt(error, 'code') === 'ERR_MODULE_NOT_FOUND') throw error;
       return { kind: 'unknown', problem: say`${given.slice(0, 200)}: ${reasonOf(error, service)}` };
     }
-  };
-
-  /** Finds an operation whose service is not given. Only the search knows the names of all services. */
-  const findAlone = async (name: string): Promise<OperationLookup> => {
-    const state = await search();
-    const names = state.kind === 'ready' ? state.search.named(name) : [];
-    const [only, ...others] = names;
-    if (only !== undefined && others.length === 0) return find(only);
-    const expected = 'the name of a service and an operation, such as ec2:DescribeVolumes';
-    const problem =
-      only === undefined
-        ? defined(unknownName(name, expected, []))
-        : say`several services have ${own(name)}; did you mean ${listed(names.slice(0, mostNamed).map(own), 'or')}?`;
-    return { kind: 'unknown', problem };
   };
 
   /** Errors of models quote its texts. */
@@ -113,24 +103,11 @@ export function createServiceCatalog(
   };
   return {
     services,
-    find: async (name) => {
-      const tool = named.find(({ serviceName }) => serviceName === name);
-      return tool === undefined ? find(name) : { kind: 'found', operation: tool };
-    },
-    search,
+    find,
+    search: async () => (await serviceSearch()).search(),
     prepareSearch: async () => (await serviceSearch()).prepare(),
     open,
   };
-}
-
-const mostNamed = 4;
-
-/** Reads a name in the ways in which agents and command lines write it: `ec2:DescribeVolumes`, `ec2.DescribeVolumes`, `aws ec2 describe-volumes`. */
-function partsOf(given: string): { readonly service?: string; readonly operation: string } {
-  const [, service, operation] = /^(?:aws\s+)?([\w-]+)[\s.:]+(.*)$/is.exec(given.trim()) ?? [];
-  return service === undefined || operation === undefined
-    ? { operation: given.trim() }
-    : { service: service.toLowerCase(), operation };
 }
 
 export async function findOperation(

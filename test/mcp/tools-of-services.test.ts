@@ -242,7 +242,6 @@ describe('describe_operation', () => {
 
 test.each([
   'disks.CreateVolume',
-  'CreateVolume',
   'disks create-volume',
   'aws disks create-volume',
   'Disks:create_volume',

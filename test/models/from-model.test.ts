@@ -486,12 +486,11 @@ test('names of members and names in requests are both accepted, in every setting
     model: json,
     operations: {
       GetUser: { effect: 'read', show: ['token'] },
-      CreateUser: { ...create, example: { TeamId: 'blue', userName: 'ada' }, follow, failures: 'failed' },
+      CreateUser: { ...create, follow, failures: 'failed' },
     },
   });
   expect(problems).toEqual([]);
   expect(operations[1]).toMatchObject({
-    example: { TeamId: 'blue', UserName: 'ada' },
     failures: 'FailedUsers',
     follow: { read: 'people_get_user', arguments: { UserName: 'input.UserName' }, done: { 'User.State': 'ACTIVE' } },
   });
@@ -971,11 +970,6 @@ test.each<[what: string, given: object, problem: RegExp]>([
     'an unknown field',
     operation({ ...create, costMoney: 1 }),
     /^operations\.CreateUser: costMoney is not a field; did you mean costsMoney\?/,
-  ],
-  [
-    'a read with fields of changes',
-    operation({ effect: 'read', costsMoney: false, continues: true, consequences: [] }, 'ListUsers'),
-    /^operations\.ListUsers: must not have costsMoney, continues, consequences, because it is a read\.$/,
   ],
   [
     'the name of a built-in tool',

@@ -120,7 +120,6 @@ test.each([
   ],
   ['creates the thing', 'CreateVolume', {}, {}],
   ['would read a secret', 'PutKeyValue', { KeyId: 'k' }, {}],
-  ['is not to be preceded by a read', 'DeleteVolume', { VolumeId: 'vol-1' }, { preflight: false }],
   ['has no follow', 'DeleteVolume', { VolumeId: 'vol-1' }, { follow: false }],
 ])('nothing is read before a change that %s', async (_what, name, args, settings) => {
   const { targets } = await planOf(name, args, settings);

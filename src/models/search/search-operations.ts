@@ -29,8 +29,6 @@ export type FoundOperations =
 export interface OperationSearch {
   /** @param isAllowed says which operations the caller may use. Others are not found. */
   search(query: OperationQuery, isAllowed: (entry: OperationEntry) => boolean): FoundOperations;
-  /** Returns the operations of a name in any spelling, such as `ec2:DescribeVolumes` for `describe-volumes`. */
-  named(name: string): readonly string[];
 }
 
 export const maximumFound = 8;
@@ -68,11 +66,6 @@ export function createSearch(index: OperationIndex, vocabulary: Vocabulary): Ope
   const source = { index, vocabulary, byName, nameStems, changingVerbs };
   return {
     search: (query, isAllowed) => search(source, query, isAllowed),
-    named: (name) =>
-      (byName.get(compactName(name)) ?? []).flatMap((number) => {
-        const entry = index.entries[number];
-        return entry === undefined ? [] : [`${entry.service}:${entry.operation}`];
-      }),
   };
 }
 
