@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { type Follow, type Operation, readOfFollow } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import { unknownName } from '../util/did-you-mean.js';
+import { sentences } from '../util/human.js';
 import { fileFault } from '../util/log.js';
 import { isObject, stepsOf, textAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
@@ -47,19 +48,26 @@ interface Loaded {
 /** Loads the operations of a file, or of all `.operations.json` files in a folder. Never rejects. */
 export async function loadOperations(path: string, hosts: HostRules): Promise<OwnOperations> {
   const loaded: Loaded = { operations: [], follows: {}, services: new Map(), files: new Map() };
-  const { files, problem } = await filesAt(path);
-  const problems = problem === undefined ? [] : [problem];
-  for (const file of files) {
-    const fileProblems = await problemsIn(() => loadFile(file, loaded, hosts));
-    problems.push(...fileProblems.slice(0, maximumProblems).map((text) => problemLine(file, text)));
+  const problems: string[] = [];
+  try {
+    for (const file of await filesAt(path)) {
+      const ofFile = await problemsIn(() => loadFile(file, loaded, hosts));
+      problems.push(...ofFile.slice(0, maximumProblems).map((text) => problemLine(file, text)));
+    }
+  } catch (error) {
+    problems.push(
+      error instanceof UnusableFile ? error.message : `${quote(path)} cannot be read (${fileFault(error)}).`,
+    );
   }
   // `follow` may name a read of a later file.
   if (problems.length === 0) problems.push(...followProblemsIn(loaded));
-  if (problems.length > 0) return { operations: [], problems: problems.map(aboutFiles) };
+  // `defined` adds no quotation marks, because the sentences already quote texts of the files.
+  const aboutFiles = (texts: readonly string[]) => texts.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`);
+  if (problems.length > 0) return { operations: [], problems: aboutFiles(problems) };
 
   const { operations, follows, services } = loaded;
   const doubts = operations.flatMap((operation) => effectDoubt(operation)?.text ?? []);
-  return { operations, follows, services, notes: doubts.map(aboutFiles), problems: [] };
+  return { operations, follows, services, notes: aboutFiles(doubts), problems: [] };
 }
 
 /** Returns the problems that `load` returns, or that keep it from ending. */
@@ -71,44 +79,40 @@ async function problemsIn(load: () => Promise<readonly string[]>): Promise<reado
   }
 }
 
-/** `defined` adds no quotation marks, because the sentence already quotes texts of the files. */
-const aboutFiles = (text: string): SafeText => say`CLOUDOPS_OPERATIONS: ${defined(text)}`;
+const problemLine = (file: string, problem: string): string =>
+  `${quoteName(basename(file))}: ${problem}${/[.?!]$/.test(problem) ? '' : '.'}`;
 
-const problemLine = (file: string, problem: string): string => {
-  const end = /[.?!]$/.test(problem) ? '' : '.';
-  return `${quoteName(basename(file))}: ${problem}${end}`;
-};
-
-async function filesAt(path: string): Promise<{ readonly files: readonly string[]; readonly problem?: string }> {
-  try {
-    if (!(await stat(path)).isDirectory()) return { files: [path] };
-    const names = (await readdir(path)).filter((name) => name.endsWith('.operations.json')).sort();
-    if (names.length === 0) return { files: [], problem: `${quote(path)} has no .operations.json files.` };
-    return { files: names.map((name) => join(path, name)) };
-  } catch (error) {
-    return { files: [], problem: `${quote(path)} cannot be read (${fileFault(error)}).` };
-  }
+/** @throws UnusableFile if a folder has no files of operations */
+async function filesAt(path: string): Promise<readonly string[]> {
+  if (!(await stat(path)).isDirectory()) return [path];
+  const names = (await readdir(path)).filter((name) => name.endsWith('.operations.json')).sort();
+  if (names.length === 0) throw new UnusableFile(`${quote(path)} has no .operations.json files.`);
+  return names.map((name) => join(path, name));
 }
 
 /** Returns the problems of the file. */
 async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise<readonly string[]> {
   const { models, services, extend } = await readOperationsFile(path);
   const problems = [...addExtensions(extend, path, loaded), ...(await addServices(services, path, loaded))];
-  for (const [index, model] of models.entries()) {
+  for (const [index, { model, ...settings }] of models.entries()) {
     const place = models.length === 1 ? '' : `models[${index}]: `;
-    const problemsOfModel = await problemsIn(() => loadModel(model, path, loaded, hosts));
-    problems.push(...problemsOfModel.map((problem) => place + problem));
+    const ofModel = await problemsIn(async () => {
+      // Loaded late, so that a server without models starts fast.
+      const { makeOperations, openModel } = await import('./from-model.js');
+      const opened = await openModel(dirname(path), model);
+      const made = makeOperations(opened, parsed(modelSettings, settings), hosts);
+      return made.problems.size > 0
+        ? [...made.problems].map(([name, problem]) => `operations.${quoteName(name)}: ${problem}`)
+        : made.operations.flatMap((operation) => {
+            const ofOperation = problemsOf(operation, loaded, hosts);
+            loaded.operations.push(operation);
+            loaded.files.set(operation.name, path);
+            return ofOperation.map((problem) => `${quoteName(operation.name)}: ${problem}`);
+          });
+    });
+    problems.push(...ofModel.map((problem) => place + problem));
   }
   return problems;
-}
-
-async function loadModel({ model, ...settings }: ModelOfFile, path: string, loaded: Loaded, hosts: HostRules) {
-  // Loaded late, so that a server without models starts fast.
-  const { makeOperations, openModel } = await import('./from-model.js');
-  const modelOfFile = await openModel(dirname(path), model);
-  const { operations, problems } = makeOperations(modelOfFile, parsed(modelSettings, settings), hosts);
-  if (problems.size > 0) return [...problems].map(([name, problem]) => `operations.${quoteName(name)}: ${problem}`);
-  return operations.flatMap((operation) => addOperation(operation, path, loaded, hosts));
 }
 
 const builtInChanges = builtIn.flatMap(({ name, change }) => (change === undefined ? [] : [name]));
@@ -125,9 +129,6 @@ const operationsFile = z.looseObject({
   services: z.record(z.string(), serviceSettings, 'must be an object with a model for each service').default({}),
 });
 
-type Extensions = z.output<typeof extendedChanges>;
-type ModelOfFile = z.output<typeof modelOfFile>;
-
 /** @throws UnusableFile */
 async function readOperationsFile(path: string) {
   if (!path.endsWith('.json'))
@@ -137,7 +138,13 @@ async function readOperationsFile(path: string) {
   const stats = await stat(path);
   if (!stats.isFile()) throw new UnusableFile('it is not a regular file');
   if (stats.size > largestFile) throw new UnusableFile(`it has more than ${largestFile / 1e6} MB`);
-  const json = parsedJson(await readFile(path, 'utf8'));
+  let json: unknown;
+  try {
+    json = JSON.parse((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''));
+  } catch (error) {
+    // The message names the place.
+    throw new UnusableFile(`it is not JSON: ${quote(textAt(error, 'message') ?? '', 200)}`);
+  }
   if (!isObject(json)) throw new UnusableFile('it must be an object with the path of a model');
   const { models, services, extend, ...onlyModel } = parsed(operationsFile, json);
   const isAboutOneModel = Object.keys(onlyModel).length > 0;
@@ -151,16 +158,7 @@ async function readOperationsFile(path: string) {
   };
 }
 
-/** @throws UnusableFile with the place, if `JSON.parse` names it */
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    throw new UnusableFile(`it is not JSON: ${quote(textAt(error, 'message') ?? '', 200)}`);
-  }
-}
-
-function addExtensions(extend: Extensions, path: string, { follows, files }: Loaded): string[] {
+function addExtensions(extend: z.output<typeof extendedChanges>, path: string, { follows, files }: Loaded): string[] {
   return Object.entries(extend).flatMap(([change, extension]) => {
     if (extension === undefined) return [];
     if (Object.hasOwn(follows, change)) return [`extend: ${change} is already extended by another file`];
@@ -188,58 +186,39 @@ async function addServices(
   return (await Promise.all(problems)).flat();
 }
 
-/** Adds an operation, unless it has problems. */
-function addOperation(operation: Operation, path: string, loaded: Loaded, hosts: HostRules): readonly string[] {
-  const problems = problemsOf(operation, loaded, hosts);
-  if (problems.length > 0) return problems.map((problem) => `${quoteName(operation.name)}: ${problem}`);
-  loaded.operations.push(operation);
-  loaded.files.set(operation.name, path);
-  return [];
-}
-
-const toolName = /^[a-z][a-z0-9_]{0,63}$/;
-
 function problemsOf(operation: Operation, { operations, files }: Loaded, { reservedNames }: HostRules): string[] {
-  const { name, service, signing, method } = operation;
-  const isRead = operation.effect === 'read';
+  const { name, service, signing, method, effect } = operation;
   const known = [...builtIn, ...operations];
   // Every object has properties such as `constructor`.
   const isNameTaken = name in {} || known.some((other) => other.name === name) || reservedNames.includes(name);
   const file = files.get(name);
   const inFile = file === undefined ? '' : ` in ${quoteName(basename(file))}`;
-
   // One suffices, because all operations of a service have the same `signing`.
-  const otherOfService = known.find((other) => other.service === service);
-  const hasOtherSigning =
-    otherOfService !== undefined && JSON.stringify(otherOfService.signing) !== JSON.stringify(signing);
-
+  const ofService = known.find((other) => other.service === service);
+  const hasOtherSigning = ofService !== undefined && JSON.stringify(ofService.signing) !== JSON.stringify(signing);
   const doubt = effectDoubt(operation);
-  const rules: readonly (readonly [isBroken: boolean, problem: string])[] = [
-    [!toolName.test(name), 'name: must be lowercase letters, digits and "_", at most 64, beginning with a letter'],
-    [isNameTaken, `name: is taken by another operation${inFile}. Choose another name, or a prefix`],
-    [hasOtherSigning, `api: its requests must be signed like those of ${otherOfService?.name}, which has the same api`],
-    [doubt?.kind === 'problem', doubt?.text ?? ''],
-    [
-      isRead && ['PUT', 'PATCH', 'DELETE'].includes(method),
-      `effect: must not be read, because its method is ${method}`,
-    ],
-    [!isRead && method === 'HEAD', 'effect: must be read, because its method is HEAD'],
-  ];
-  return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
+  const isChangeByMethod = ['PUT', 'PATCH', 'DELETE'].includes(method);
+  return sentences(
+    !/^[a-z][a-z0-9_]{0,63}$/.test(name) &&
+      'name: must be lowercase letters, digits and "_", at most 64, beginning with a letter',
+    isNameTaken && `name: is taken by another operation${inFile}. Choose another name, or a prefix`,
+    hasOtherSigning && `api: its requests must be signed like those of ${ofService.name}, which has the same api`,
+    doubt?.kind === 'problem' && doubt.text,
+    effect === 'read' && isChangeByMethod && `effect: must not be read, because its method is ${method}`,
+    effect !== 'read' && method === 'HEAD' && 'effect: must be read, because its method is HEAD',
+  );
 }
 
-/** Returns the problems of all `follow`. */
+/** Returns the problems of all `follow`, because a misspelled name would show only after the change. */
 function followProblemsIn({ operations, follows, files }: Loaded): readonly string[] {
   const all = [...builtIn, ...operations];
   return all.flatMap((change) => {
     const { name, follow = follows[name] } = change;
-    if (follow === undefined) return [];
-    const problems = followProblems(change, follow, all);
+    const problems = follow === undefined ? [] : followProblems(change, follow, all);
     return problems.map((problem) => problemLine(files.get(name) ?? '', `${quoteName(name)}: ${problem}`));
   });
 }
 
-/** Without this check, a misspelled name would show only after the change. */
 function followProblems(change: Operation, follow: Follow, all: readonly Operation[]): string[] {
   const reads = all.filter(({ effect }) => effect === 'read');
   const read = readOfFollow(change, follow, reads);
@@ -247,20 +226,17 @@ function followProblems(change: Operation, follow: Follow, all: readonly Operati
     const names = reads.flatMap(({ name, api }) => [name, api]);
     return [`follow.read: ${unknownName(follow.read, 'a read', names)}`];
   }
+  const problemIfUnknown = (argument: string | number | undefined, { name, input }: Operation) => {
+    const known = Object.keys(input().shape);
+    const problem = `follow.arguments: ${unknownName(String(argument), `an argument of ${name}`, known)}`;
+    return known.includes(String(argument)) ? [] : [problem];
+  };
   return Object.entries(follow.arguments).flatMap(([argumentPath, source]) => {
-    const [readArgument] = stepsOf(argumentPath);
     // Fields of an answer are not checked, because an answer may have any fields.
     const [start, changeArgument] = stepsOf([source].flat()[0] ?? '');
     return [
-      ...problemIfUnknown(readArgument, read),
+      ...problemIfUnknown(stepsOf(argumentPath)[0], read),
       ...(start === 'input' ? problemIfUnknown(changeArgument, change) : []),
     ];
   });
-}
-
-function problemIfUnknown(argument: string | number | undefined, { name, input }: Operation): string[] {
-  const known = Object.keys(input().shape);
-  const given = String(argument);
-  if (known.includes(given)) return [];
-  return [`follow.arguments: ${unknownName(given, `an argument of ${name}`, known)}`];
 }

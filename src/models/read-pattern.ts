@@ -1,54 +1,35 @@
+import { attempt } from '../util/objects.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
 import { shortenText } from './documentation-text.js';
 import { type Member, textTrait } from './model.js';
 
-/** A pattern of an API model as a check of texts, or the reason why the cloud checks it. */
-type ReadPattern =
-  /** Also true for a text that is too long to check. */
-  | { readonly kind: 'checked'; readonly allows: (text: string) => boolean }
-  | { readonly kind: 'unchecked'; readonly reason: string };
-
-const longestPattern = 1000;
 /** Characters. Longer texts are left to the cloud. */
 const longestChecked = 250;
-/** Matching a text of `longestChecked` characters in all ways takes up to a fifth of a second. */
-const mostRepetitions = 3;
-/** This number of alternatives and optional characters has as many ways as a repetition. */
-const choicesPerRepetition = 8;
 
-const classOrEscape = /\[(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|.)/gsu;
-/** Matching a repeated group can take exponential time. */
-const quantifiedGroup = /\)[*+?{]/;
-const repetition = /[*+]|\{\d+,\d*\}/g;
-/** JavaScript cannot compile it. */
-const hugeCount = /\{\d{4}/;
-const choice = /\||[^*+}(]\?/g;
-
-export function readPattern(pattern: string): ReadPattern {
-  if (pattern.length > longestPattern)
-    return { kind: 'unchecked', reason: `it has more than ${longestPattern} characters` };
-  const expression = expressionOf(pattern);
+/** A pattern of an API model as a check of texts, or the reason why the cloud checks it. */
+export function readPattern(
+  pattern: string,
+):
+  | { readonly kind: 'checked'; readonly allows: (text: string) => boolean }
+  | { readonly kind: 'unchecked'; readonly reason: string } {
+  if (pattern.length > 1000) return { kind: 'unchecked', reason: 'it has more than 1000 characters' };
+  const expression = attempt(() => new RegExp(pattern, 'u'), undefined);
+  // A class or an escape is one character, and a reference to a group may be any text.
+  const plain = pattern.replace(/\[(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|.)/gsu, (part) =>
+    /^\\[1-9k]/.test(part) ? 'a*' : 'a',
+  );
   // Older versions of Node.js cannot read modifiers such as `(?i:`.
-  const plain = pattern.replace(classOrEscape, (part) => (/^\\[1-9k]/.test(part) ? 'a*' : 'a'));
   if (expression === undefined || /\(\?(?![:=!<])/.test(plain))
     return { kind: 'unchecked', reason: 'JavaScript cannot read it' };
-  if (quantifiedGroup.test(plain)) return { kind: 'unchecked', reason: 'it repeats a group' };
+  if (/\)[*+?{]/.test(plain)) return { kind: 'unchecked', reason: 'it repeats a group' };
 
   const count = (part: RegExp) => plain.match(part)?.length ?? 0;
-  // A pattern without a beginning is tried at each character.
+  // A pattern without a beginning is tried at each character. Eight alternatives have as many ways as a repetition.
   const isAnchored = plain.startsWith('^') && !plain.includes('|');
-  const ways = count(repetition) + Math.ceil(count(choice) / choicesPerRepetition) + (isAnchored ? 0 : 1);
-  if (ways > mostRepetitions || hugeCount.test(plain))
-    return { kind: 'unchecked', reason: 'matching it can take very long' };
+  const ways = count(/[*+]|\{\d+,\d*\}/g) + Math.ceil(count(/\||[^*+}(]\?/g) / 8) + (isAnchored ? 0 : 1);
+  // Three repetitions take up to a fifth of a second. JavaScript cannot compile a huge count.
+  if (ways > 3 || /\{\d{4}/.test(plain)) return { kind: 'unchecked', reason: 'matching it can take very long' };
   return { kind: 'checked', allows: (text) => text.length > longestChecked || expression.test(text) };
-}
-
-function expressionOf(pattern: string): RegExp | undefined {
-  try {
-    return new RegExp(pattern, 'u');
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns a sentence for each of the first ten arguments with a pattern that only the cloud checks. */
