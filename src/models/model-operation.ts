@@ -5,8 +5,6 @@ import {
   isBuiltInService,
   type Operation,
   OperationFault,
-  type PageStart,
-  type Signing,
 } from '../tools/define-operation.js';
 import { callAgain, type Next, next } from '../tools/next.js';
 import { withConditions } from '../tools/schema/fields.js';
@@ -53,6 +51,12 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation): 
   // Made at the first use, because most operations are never called.
   const input = lazy(() => inputSchema(chosen));
   const secrecy = secrecyOf(chosen);
+  const isEffectSure =
+    settings.effectIsSure ??
+    (settings.effect === 'read' &&
+      hasTrait(operation.traits, 'smithy.api#readonly') &&
+      !isChangeByName(operation.name));
+  const isAnswerPrivate = lazy(() => [fieldsAtAnyDepth(answerFields).some(chosen.isPrivate)]);
   const { description, ...schemas } = listingOf(context, chosen);
 
   return {
@@ -61,11 +65,9 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation): 
     description,
     api: operation.name,
     effect: settings.effect,
-    ...(isEffectSure(chosen) && { effectIsSure: true }),
+    ...(isEffectSure && { effectIsSure: true }),
     service: file.api,
-    ...signingOf(context),
-    ...hostOf(context, operation),
-    method: methodOf(operation),
+    ...sendingOf(context, operation),
     rename: (args) => withListedNames(takes.fields, withoutOthers(takes.fields, args)),
     // `input` validates calls with all rules. Hosts see `schemas.input`, which is shorter.
     input,
@@ -79,8 +81,11 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation): 
     }),
     example: exampleFor(chosen, input, secrecy.secretArguments),
     secrets: secrecy.secretArguments,
-    ...(takes.secrets.length > 0 && secretNamesOf(takes.secrets)),
-    isPrivate: isPrivateIn(chosen),
+    ...(takes.secrets.length > 0 && {
+      secretNames: Object.fromEntries(takes.secrets.map(({ path, namePath }) => [namePath, path])),
+      blobSecrets: takes.secrets.flatMap(({ path, isBlob }) => (isBlob ? [path] : [])),
+    }),
+    isPrivate: (args) => isAnswerPrivate().includes(true) || mayHoldPrivate(toolArguments, args, chosen.isPrivate),
     request: requestOf(context, chosen),
     ...fieldsAboutAnswer(context, chosen, secrecy),
     undocumented: [],
@@ -90,21 +95,17 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation): 
   };
 }
 
-/** Length limit of the description of an operation that is no tool (characters). */
-const longestAbout = 300;
-
 function listingOf(
   { names, rules }: ModelContext,
   { operation, settings, title, toolArguments, takes, controlArguments }: ChosenOperation,
 ): Pick<Operation, 'description' | 'schemas'> {
   const documented = documentationText(textTrait(operation.traits, 'smithy.api#documentation') ?? '');
   if (rules.inputSchema === undefined)
-    return { description: settings.description ?? (shortenText(documented, longestAbout) || `${title}.`) };
-  const fields = rules.listsSecretNames ? takes.fields : toolArguments;
+    return { description: settings.description ?? (shortenText(documented, 300) || `${title}.`) };
   const tool = {
     title,
     description: settings.description ?? { documented },
-    fields,
+    fields: rules.listsSecretNames ? takes.fields : toolArguments,
     control: controlArguments.listing,
   };
   const { description, input } = listTool(tool, names.length);
@@ -115,31 +116,22 @@ function requestOf(
   { codec }: ModelContext,
   { operation, name, toolArguments, pages }: ChosenOperation,
 ): Operation['request'] {
-  const tokenMembers = (pages?.tokens ?? []).map(({ member }) => member);
-  const tokenArguments = toolArguments.filter(({ memberName }) => tokenMembers.includes(memberName));
+  const tokens = toolArguments.filter(({ memberName }) => pages?.tokens.some(({ member }) => member === memberName));
   return async (args, pageStart, idempotencyToken) => {
-    const given = memberValues(toolArguments, args);
-    const values =
-      pageStart === undefined ? given : { ...without(given, tokenMembers), ...tokenValues(tokenArguments, pageStart) };
+    // A token that is a map is JSON text.
+    const ofPage = tokens.map(({ name, memberName, shape }) => {
+      const token = pageStart?.[memberName];
+      return [name, shape.kind === 'map' && token !== undefined ? parseJson(token) : token] as const;
+    });
+    const given = pageStart === undefined ? args : { ...args, ...Object.fromEntries(ofPage) };
     try {
-      return await codec.encode(operation, values, idempotencyToken);
+      return await codec.encode(operation, memberValues(toolArguments, given), idempotencyToken);
     } catch (error) {
       // The arguments are valid, so the fault is in the model. The message is not logged, because it may quote a secret.
-      const nameOfError = errorName(error);
-      throw new OperationFault(`${name}: request`, `threw ${nameOfError}`, { cause: error });
+      throw new OperationFault(`${name}: request`, `threw ${errorName(error)}`, { cause: error });
     }
   };
 }
-
-/** A token that is a map is JSON text. */
-const tokenValues = (tokenArguments: readonly Member[], pageStart: PageStart): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(
-    tokenArguments.flatMap((argument) => {
-      const token = pageStart[argument.memberName];
-      const value = argument.shape.kind === 'map' && token !== undefined ? parseJson(token) : token;
-      return Object.entries(memberValues([argument], { [argument.name]: value }));
-    }),
-  );
 
 /** Answers are passed on as they are. */
 const anyAnswer = () => z.looseObject({});
@@ -150,7 +142,7 @@ function fieldsAboutAnswer(
   { isMasked, areTokensShown }: Secrecy,
 ) {
   const { effect } = settings;
-  const decode: Decode = async (answer) => {
+  const decode = async (answer: ProtocolAnswer) => {
     const values = await codec.decode(operation, answer);
     return values === undefined ? undefined : answerRecord(answerFields, values, isMasked);
   };
@@ -160,11 +152,21 @@ function fieldsAboutAnswer(
     errorDetails: (code, error) => {
       const fields = model.errorShape(operation, code)?.members ?? [];
       const details = fields.flatMap(({ memberName }) =>
-        isAboutError.test(memberName) || !Object.hasOwn(error, memberName) ? [] : [[memberName, error[memberName]]],
+        // Every failure shows code and message.
+        /^(?:code|message)$/i.test(memberName) || !Object.hasOwn(error, memberName)
+          ? []
+          : [[memberName, error[memberName]]],
       );
       return answerRecord(fields, Object.fromEntries(details), (field) => isSecret(field) || isPrivate(field));
     },
-    ...(effect !== 'read' && saysFailure(operation) && { errorOf: errorIn(decode) }),
+    // The answer of `Invoke` has the error of a function. Other names of errors may be about work that was done.
+    ...(effect !== 'read' &&
+      operation.output.members.some(({ name }) => name === 'FunctionError') && {
+        errorOf: async ({ body, ...answer }: Parameters<NonNullable<Operation['errorOf']>>[0]) => {
+          const code = textAt(await decode({ ...answer, text: String(body ?? '') }), 'FunctionError');
+          return code === undefined || code === '' ? undefined : { code };
+        },
+      }),
     output: anyAnswer,
     // Hosts get no output schema, because most are too long for the list of tools.
     isAnswerOpen: true,
@@ -181,11 +183,6 @@ function fieldsAboutAnswer(
     ...(effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
     summarize: (record) => answerSummary(operation.name, record, { isChange: effect !== 'read', items: pages?.items }),
   } satisfies Partial<Operation>;
-}
-
-function isPrivateIn({ toolArguments, answerFields, isPrivate }: ChosenOperation): NonNullable<Operation['isPrivate']> {
-  const isAnswerPrivate = lazy(() => [fieldsAtAnyDepth(answerFields).some(isPrivate)]);
-  return (args) => isAnswerPrivate().includes(true) || mayHoldPrivate(toolArguments, args, isPrivate);
 }
 
 interface Secrecy {
@@ -214,31 +211,12 @@ function secrecyOf({ settings, toolArguments, answerFields, isSecret, pages }: C
   };
 }
 
-/** Members that every failure shows. */
-const isAboutError = /^(?:code|message)$/i;
-
-type Decode = (answer: ProtocolAnswer) => Promise<Readonly<Record<string, unknown>> | undefined>;
-
-/** True for `Invoke`, whose answer has the error of a function. Other names of errors may be about work that was done. */
-const saysFailure = ({ output }: ModelOperation): boolean => output.members.some(({ name }) => name === functionError);
-const functionError = 'FunctionError';
-
-const errorIn =
-  (decode: Decode): NonNullable<Operation['errorOf']> =>
-  async ({ body, ...answer }) => {
-    const code = textAt(await decode({ ...answer, text: String(body ?? '') }), functionError);
-    return code === undefined || code === '' ? undefined : { code };
-  };
-
 function fieldAt(fields: readonly Member[], path: string): readonly Member[] {
   const [name, ...rest] = path.split('.');
   const field = fields.find(({ memberName }) => memberName === name);
   if (field === undefined || rest.length === 0) return field === undefined ? [] : [field];
   return field.shape.kind === 'structure' ? fieldAt(field.shape.members, rest.join('.')) : [];
 }
-
-const without = (fields: Readonly<Record<string, unknown>>, names: readonly string[]) =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 
 function stepToReadOn(
   pages: ModelPages | undefined,
@@ -262,10 +240,6 @@ function stepToReadOn(
   const fields = nextPageFields(record).map((path) => own(path));
   return fields.length === 0 ? undefined : next('agent', 'call', say`To read on, see ${listed(fields)} in the answer.`);
 }
-
-const isEffectSure = ({ settings: { effect, effectIsSure }, operation }: ChosenOperation): boolean =>
-  effectIsSure ??
-  (effect === 'read' && hasTrait(operation.traits, 'smithy.api#readonly') && !isChangeByName(operation.name));
 
 function changeFields(context: ModelContext, chosen: ChosenOperation): Partial<Operation> {
   const { prefix, api } = context.file;
@@ -309,11 +283,6 @@ function reportSecret(
   else if (isRequired && !hasName && !hasValue && holder !== undefined) report(path, `is required, or ${namePath}`);
 }
 
-const secretNamesOf = (secrets: readonly NamedSecret[]): Pick<Operation, 'secretNames' | 'blobSecrets'> => ({
-  secretNames: Object.fromEntries(secrets.map(({ path, namePath }) => [namePath, path])),
-  blobSecrets: secrets.flatMap(({ path, isBlob }) => (isBlob ? [path] : [])),
-});
-
 /** A function, because making all examples at the start would double the time that loading takes. */
 const exampleFor =
   (
@@ -323,7 +292,8 @@ const exampleFor =
   ): Operation['example'] =>
   () => {
     const examples = [...modelExamples(toolArguments, operation.traits), exampleArguments(toolArguments)];
-    const example = examples.find((each) => schema().safeParse(each, withoutCompiling).success);
+    // For a schema that is used once, compiling takes longer than using it.
+    const example = examples.find((each) => schema().safeParse(each, { jitless: true }).success);
     return (
       example &&
       takes.secrets
@@ -334,9 +304,6 @@ const exampleFor =
         }, example)
     );
   };
-
-/** For a schema that is used once, compiling takes longer than using it. */
-const withoutCompiling = { jitless: true };
 
 /** Returns the format of an answer, and the fields and the root that are expected in its body. */
 function answerFormat({ service }: Model, { name, output }: ModelOperation): Pick<Operation, 'answer' | 'answerBody'> {
@@ -362,25 +329,24 @@ function answerFormat({ service }: Model, { name, output }: ModelOperation): Pic
   return { answer: 'xmlText', answerBody: { fields, root } };
 }
 
-/** Empty for a built-in API, because the server's own settings say how to sign its requests. */
-function signingOf({ model, file }: ModelContext): { readonly signing?: Signing } {
-  const { api, region } = file;
-  if (isBuiltInService(api)) return {};
-  const { signature, signingName } = model.service;
-  const version4 = signingName === 's3' ? 's3' : 'api';
-  const variant = signature === 'v4' ? version4 : signature;
-  return { signing: { service: signingName, variant, ...(region !== undefined && { region }) } };
-}
-
-function hostOf({ file }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {
-  const hostPrefix = file.useHostPrefix ? hostPrefixOf(operation) : undefined;
-  return hostPrefix === undefined ? {} : { hostPrefix };
-}
-
 const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly HttpMethod[];
 
-function methodOf({ http }: ModelOperation): HttpMethod {
-  const method = httpMethods.find((supported) => supported === http.method);
-  if (method === undefined) throw new ModelError(`its method ${http.method} is not one of ${httpMethods.join(', ')}`);
-  return method;
+/** @throws ModelError for another method */
+function sendingOf(
+  { model, file: { api, region, useHostPrefix } }: ModelContext,
+  operation: ModelOperation,
+): Pick<Operation, 'method' | 'hostPrefix' | 'signing'> {
+  const { signature, signingName: service } = model.service;
+  const method = httpMethods.find((supported) => supported === operation.http.method);
+  if (method === undefined)
+    throw new ModelError(`its method ${operation.http.method} is not one of ${httpMethods.join(', ')}`);
+  const version4 = service === 's3' ? 's3' : 'api';
+  const variant = signature === 'v4' ? version4 : signature;
+  const hostPrefix = useHostPrefix ? hostPrefixOf(operation) : undefined;
+  return {
+    method,
+    ...(hostPrefix !== undefined && { hostPrefix }),
+    // The server's own settings say how to sign requests to a built-in API.
+    ...(!isBuiltInService(api) && { signing: { service, variant, ...(region !== undefined && { region }) } }),
+  };
 }
