@@ -6,25 +6,16 @@ import { followFinder } from './model-follow.js';
 import { modelSettings } from './model-settings.js';
 import { prefixOf, shortToolNames } from './short-tool-names.js';
 
-interface DraftSource {
-  readonly model: Model;
-  /** Relative to the file of operations. */
-  readonly path: string;
-  readonly operations: readonly string[];
-}
-
 interface Remark {
   readonly operation: string;
   readonly reason: string;
 }
 
-interface Draft {
-  readonly json: string;
-  readonly toDecide: readonly Remark[];
-  readonly leftOut: readonly Remark[];
-}
-
-export function draftFile({ model, path, operations }: DraftSource, rules: ToolRules): Draft {
+/** @param path relative to the file of operations */
+export function draftFile(
+  { model, path, operations }: { readonly model: Model; readonly path: string; readonly operations: readonly string[] },
+  rules: ToolRules,
+): { readonly json: string; readonly toDecide: readonly Remark[]; readonly leftOut: readonly Remark[] } {
   const effectOf = (name: string) => draftedEffect(model, model.operation(name)).effect;
   const findFollow = followFinder(model, model.names);
   // The file has no `follow`, because loading it finds the same read among its operations.
@@ -43,12 +34,17 @@ export function draftFile({ model, path, operations }: DraftSource, rules: ToolR
     return {
       name,
       unclear,
-      settings: { effect, ...(toolName !== undefined && { name: toolName }), ...changeSettings(effect) },
+      settings: {
+        effect,
+        ...(toolName !== undefined && { name: toolName }),
+        // Only a person can add the costs and the consequences.
+        ...(effect === 'delete' && { costsMoney: false }),
+      },
     };
   });
 
   // Tools for S3 use the endpoint of the built-in `storage` API.
-  const api = model.service.name === 's3' ? 'storage' : model.service.name.slice(0, longestApi).replace(/-+$/, '');
+  const api = model.service.name === 's3' ? 'storage' : model.service.name.slice(0, 31).replace(/-+$/, '');
   const fileOf = (chosen: typeof drafts) => ({
     api,
     prefix,
@@ -64,8 +60,3 @@ export function draftFile({ model, path, operations }: DraftSource, rules: ToolR
     leftOut: [...problems].map(([operation, reason]) => ({ operation, reason })),
   };
 }
-
-const longestApi = 31;
-
-/** Only a person can add the costs and the consequences. */
-export const changeSettings = (effect: string) => (effect === 'delete' ? { costsMoney: false } : {});

@@ -56,19 +56,17 @@ export function operationMaker(source: ModelSource): (name: string) => Operation
   return context.operation;
 }
 
-/** Makes each value once, and keeps the values that were used last. Errors are not kept. */
+/** Makes each value once, and keeps the 100 values that were used last. Errors are not kept. */
 function memoized<Value>(make: (name: string) => Value): (name: string) => Value {
   const made = new Map<string, Value>();
   return (name) => {
     const value = made.get(name) ?? make(name);
     made.delete(name);
     made.set(name, value);
-    for (const oldest of [...made.keys()].slice(0, -mostKept)) made.delete(oldest);
+    for (const oldest of [...made.keys()].slice(0, -100)) made.delete(oldest);
     return value;
   };
 }
-
-const mostKept = 100;
 
 /** Size limit of a model, also after decompression (bytes). */
 const largestModel = 25_000_000;

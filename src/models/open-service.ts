@@ -1,10 +1,10 @@
 /** Makes the operations of a whole service, one at a time. */
 import type { Operation } from '../tools/define-operation.js';
+import { attempt } from '../util/objects.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
-import { changeSettings } from './draft.js';
 import { openModel, operationMaker } from './from-model.js';
 import { effectOf } from './guess-effect.js';
-import { type Model, ModelError, type ModelOperation, readableNames } from './model.js';
+import { type Model, readableNames } from './model.js';
 import { type OperationSettings, operationSettings } from './model-settings.js';
 import { compactName } from './search/words.js';
 import type { ServiceSource } from './service-sources.js';
@@ -22,11 +22,6 @@ export interface OpenService {
 
 /** The ends of names of fields that hold secrets only in an answer that gives out secrets, such as an address with a signature. */
 const endOfSecret = /(?:ur[il]|location|value|(?<=unlock)code)$/i;
-
-function secretsIn({ output }: ModelOperation): string[] {
-  const names = fieldsAtAnyDepth(output.members).map(({ memberName }) => memberName);
-  return [...new Set(names.filter((name) => endOfSecret.test(name)))];
-}
 
 /** @throws UnusableFile */
 export async function openService(
@@ -46,11 +41,12 @@ export async function openService(
     const { effect: drafted, givesSecrets } = effectOf(model, operation);
     const effect = own?.effect ?? drafted;
     const isRead = effect === 'read';
-    const secretNames = isRead && givesSecrets ? secretsIn(operation) : [];
+    const fields = isRead && givesSecrets ? fieldsAtAnyDepth(operation.output.members) : [];
+    const secretNames = new Set(fields.map(({ memberName }) => memberName).filter((field) => endOfSecret.test(field)));
     // Plans say of each deletion that it cannot be undone.
     const isUnclear = !isRead && effect !== 'delete' && own?.irreversible === undefined;
     const settingsOfOperation = operationSettings.parse({
-      ...changeSettings(effect),
+      ...(effect === 'delete' && { costsMoney: false }),
       ...(isUnclear && { consequences: ['It may not be undone.'] }),
       ...own,
       effect,
@@ -72,11 +68,8 @@ export async function openService(
     operation,
     anyOperation: () => {
       for (const name of model.names) {
-        try {
-          return operation(name);
-        } catch (error) {
-          if (!(error instanceof ModelError)) throw error;
-        }
+        const made = attempt(() => operation(name), undefined);
+        if (made !== undefined) return made;
       }
       return undefined;
     },

@@ -46,12 +46,38 @@ export function operationSchemasOf(
 ): (operation: ModelOperation) => $OperationSchema {
   const converted = new Map<Shape, $Schema>();
   const isUnconverted = use !== 'request';
-  const typeNumber = (type: SimpleType) => (isUnconverted ? unconvertedTypeNumber[use] : typeNumbers[type]);
+
+  const makeSchema = (shape: Shape): $Schema => {
+    const { id } = shape;
+    if (id === 'smithy.api#Unit') return 'unit';
+    const namespace = namespaceOf(id);
+    const name = shapeName(id);
+    const traits = protocolTraits(shape.traits, id);
+    switch (shape.kind) {
+      case 'list':
+        return [kinds.list, namespace, name, traits, memberReference(shape.element)];
+      case 'map':
+        return [kinds.map, namespace, name, traits, memberReference(shape.key), memberReference(shape.element)];
+      case 'structure': {
+        const memberNames = shape.members.map((member) => member.name);
+        const kind = shape.isUnion ? kinds.union : kinds.structure;
+        return [kind, namespace, name, traits, memberNames, shape.members.map(memberReference)];
+      }
+      default:
+        return [
+          kinds.simple,
+          namespace,
+          name,
+          traits,
+          isUnconverted ? unconvertedTypeNumber[use] : typeNumbers[shape.type],
+        ];
+    }
+  };
 
   /** A function, because a shape may contain itself. */
   const shapeReference = (shape: Shape): $SchemaRef => {
     return () => {
-      const schema = converted.get(shape) ?? shapeSchema(shape, memberReference, typeNumber);
+      const schema = converted.get(shape) ?? makeSchema(shape);
       converted.set(shape, schema);
       return schema;
     };
@@ -79,31 +105,6 @@ const timestampType = ({ traits }: Member): number | undefined =>
   timestampNumbers[textTrait(traits, 'smithy.api#timestampFormat') ?? ''];
 
 const namespaceOf = (id: string): string => id.slice(0, id.indexOf('#'));
-
-function shapeSchema(
-  shape: Shape,
-  memberReference: (member: Member) => $SchemaRef,
-  typeNumber: (type: SimpleType) => number,
-): $Schema {
-  const { id } = shape;
-  if (id === 'smithy.api#Unit') return 'unit';
-  const namespace = namespaceOf(id);
-  const name = shapeName(id);
-  const traits = protocolTraits(shape.traits, id);
-  switch (shape.kind) {
-    case 'list':
-      return [kinds.list, namespace, name, traits, memberReference(shape.element)];
-    case 'map':
-      return [kinds.map, namespace, name, traits, memberReference(shape.key), memberReference(shape.element)];
-    case 'structure': {
-      const memberNames = shape.members.map((member) => member.name);
-      const kind = shape.isUnion ? kinds.union : kinds.structure;
-      return [kind, namespace, name, traits, memberNames, shape.members.map(memberReference)];
-    }
-    default:
-      return [kinds.simple, namespace, name, traits, typeNumber(shape.type)];
-  }
-}
 
 const flagTraits = [
   'httpLabel',
