@@ -17,7 +17,6 @@ interface Identifier {
   /** Path in the arguments, such as `Delete.Objects[].Key`. */
   readonly path: string;
   readonly isList: boolean;
-  /** Name in words: `instance IDs`. */
   readonly words: string;
   /** Singular name without its ending: `instance`. */
   readonly kind: string;

@@ -22,22 +22,18 @@ export interface ToolRules {
   readonly listsSecretNames: boolean;
 }
 
-/** A model, and what a file says about its operations. */
 export interface ModelSource {
   readonly model: Model;
   readonly file: Omit<ParsedSettings, 'operations'>;
-  /** The operations that are offered. */
   readonly names: readonly string[];
   /** Undefined for an operation that is not offered. */
   readonly settingsOf: (name: string) => OperationSettings | undefined;
   readonly rules: ToolRules;
 }
 
-/** Everything that the operations of a model share. */
 export interface ModelContext extends ModelSource {
   readonly codec: Codec;
   readonly ofChanges: ControlArguments;
-  /** Finds an offered read. */
   readonly findFollow: () => FindFollow;
   readonly choose: (name: string) => ChosenOperation;
   readonly operation: (name: string) => Operation;
@@ -52,14 +48,12 @@ export interface ControlArguments {
   readonly listing: Readonly<Record<string, JsonSchema>>;
 }
 
-/** An operation of a model with the settings that the file has for it. */
 export interface ChosenOperation {
   readonly operation: ModelOperation;
   readonly settings: OperationSettings;
   readonly name: string;
   readonly title: string;
   readonly toolArguments: readonly Member[];
-  /** The arguments that a call may have, with names of secrets. */
   readonly takes: ArgumentsWithNames;
   readonly controlArguments: ControlArguments;
   /** Name of the argument that picks fields of the answer. Absent for a change. */
@@ -104,7 +98,6 @@ export function chooseOperation(context: ModelContext, name: string): ChosenOper
 
 const reservedNames: readonly string[] = ['account', 'outputFields', ...Object.keys(consentArguments())];
 
-/** Returns the members of the input that callers set. */
 export const argumentsOf = (operation: ModelOperation): readonly Member[] =>
   operation.input.members
     .filter((member) => !isSetByServer(operation, member))

@@ -17,7 +17,6 @@ interface ListedTool {
   /** A description that the file gives is never shortened. */
   readonly description: string | { readonly documented: string };
   readonly fields: readonly Member[];
-  /** Arguments that this server adds. */
   readonly control: Readonly<Record<string, JsonSchema>>;
 }
 

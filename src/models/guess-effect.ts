@@ -77,10 +77,8 @@ const verbs: Readonly<Record<Effect, RegExp>> = {
 
 const wordBeforeVerb = /^(?:Batch|Admin|Transact|Nifty)(?=[A-Z])/;
 
-/** A second verb, as in `GetOrCreateUser`. */
 const secondVerb = /(?:And|Or)(?:Create|Update|Delete|Remove|Lock|Mark|Set|Reset|Add|Send|Start|Claim)(?![a-z])/;
 
-/** True if the name begins with a verb of a change. */
 export function isChangeByName(name: string): boolean {
   const effect = effectOfName(name);
   return effect !== undefined && effect !== 'read';
@@ -124,10 +122,8 @@ const givesSecrets = (name: string): boolean =>
 const namesSecret =
   /(?:SecretValue|Credentials?|(?:Auth|Access|Session|Federation|Authorization|Identity|IdToken|Api)Tokens?|IdToken|Token|Password|ApiKeys?|PrivateKey|StreamKey|Presigned\w*|(?:Upload|Download|Session|Embed|Login|Console|Signed|File)Ur[il]\w*|UrlForLayer)(?:For\w+|With\w+|Pair)?$/i;
 
-/** Reads that are charged by the amount that they read. */
 const chargedReads = /^(?:Select\w*|GetCost\w+|GetRightsizingRecommendation|Detect\w+|Calculate\w+)$/;
 
-/** Things that are charged as long as they exist. */
 const chargedThings =
   'Instance|Volume|Snapshot|Image|Backup|Replica|Cluster|Node[Gg]roup|Node|Fleet|Host|FileSystem|FileCache|Disk|Database|(?<!Route|Policy|Nat)Table|' +
   'Address|VpnConnection|PeeringConnection|(?<!Customer|Internet|Vpn)Gateway|LoadBalancer|Endpoint|HostedZone|HealthCheck|Domain|Certificate|' +
@@ -140,6 +136,5 @@ const chargesByCreation = new RegExp(
   `^(?:Create|Copy|Restore|Import|Allocate|Request|Clone|Issue)\\w*(?:${chargedThings})(?:e?s)?(?:V\\d)?(?:(?:From|To|In|With|For|Into)[A-Z]\\w*)?$`,
 );
 
-/** Verbs that start or enlarge something. */
 const chargesByVerb =
   /^(?:Run|Start|Restore|Accept(?=\w*Quote)|Purchase|Invoke|Execute|Increase|Extend|Resize|Upgrade|Renew|Monitor|Provision|Launch|Scale|Promote|Failover|Resume|Export(?=Snapshot|Image|Instance)|Modify(?=\w*(?:Volume|Instance|Cluster|Capacity|Type|Size|FileSystem|Fleet|Reserved))|Update(?=\w*(?:Capacity|Concurrency|AutoScalingGroup|Service$|Table$|FileSystem|Nodegroup|Size|Count|Type))|Set(?=\w*(?:Capacity|Concurrency|Count|Size))|Put(?=\w*(?:Concurrency|Capacity)))(?![a-z])/;

@@ -149,7 +149,6 @@ function isIdentifierOf(name: string, resource: readonly string[]): boolean {
   return isNameOrId && thing.length > 0 && thing.every((word, index) => word === resource[index]);
 }
 
-/** Finds the value of an argument of a read in the arguments or the answer of a change. */
 function sourceOf({ input, output }: ModelOperation, wanted: Member): Sources[string] | undefined {
   const kindOf = ({ shape }: Member) => ('type' in shape ? 'simple' : shape.kind);
   const kind = kindOf(wanted);

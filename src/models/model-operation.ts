@@ -133,7 +133,6 @@ function requestOf(
   };
 }
 
-/** Answers are passed on as they are. */
 const anyAnswer = () => z.looseObject({});
 
 function fieldsAboutAnswer(
@@ -270,7 +269,6 @@ function inputSchema({ controlArguments, takes }: ChosenOperation): z.ZodObject 
       });
 }
 
-/** A secret is given by value or by name. */
 function reportSecret(
   { path, namePath, isRequired }: NamedSecret,
   args: unknown,

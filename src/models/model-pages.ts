@@ -16,7 +16,6 @@ interface PageToken {
 
 export interface ModelPages {
   readonly tokens: readonly PageToken[];
-  /** Path of the list with the entries, if the model names one. */
   readonly items: string | undefined;
   readonly reducer: {
     start(): Values;
@@ -147,6 +146,5 @@ function joinRecords(earlier: Values, page: Values): Values {
   );
 }
 
-/** Returns the lists that the model names, or else all. */
 const listsIn = (record: Values, paths: readonly string[] | undefined): unknown[][] =>
   (paths?.map((path) => valueAt(record, path)) ?? Object.values(record)).filter(Array.isArray);

@@ -34,7 +34,6 @@ export interface Member {
 
 export type SimpleType = keyof typeof kindsOfTypes;
 
-/** A shape that carries data. */
 export type Shape = StructureShape | ListShape | MapShape | EnumShape | SimpleShape;
 
 interface ShapeBase {
@@ -70,7 +69,6 @@ interface SimpleShape extends ShapeBase {
   /** `bigNumber` is a number of any size, which calls and answers have as text. */
   readonly kind: (typeof kindsOfTypes)[SimpleType];
   readonly type: SimpleType;
-  /** The allowed integers, if they are listed. */
   readonly values?: readonly number[];
 }
 
@@ -96,7 +94,6 @@ export interface ModelService {
   readonly protocol: Protocol;
   /** Name in lowercase letters, digits and "-". */
   readonly name: string;
-  /** The version of the signature. */
   readonly signature: 'v4' | 'v3' | 'v2';
   /** Service name in the credential scope. */
   readonly signingName: string;
@@ -111,7 +108,6 @@ export interface ModelOperation {
   readonly output: StructureShape;
   /** Protocols other than the REST protocols send POST, and to `/` unless they are NIFCLOUD's. */
   readonly http: { readonly method: string; readonly uri: string; readonly code: number };
-  /** IDs of the shapes of errors. */
   readonly errors: readonly string[];
   readonly traits: Traits;
 }
@@ -134,7 +130,6 @@ export class ModelError extends Error {
   override readonly name = 'ModelError';
 }
 
-/** Returns the value of a trait, if it is text. */
 export const textTrait = (traits: Traits, id: string): string | undefined => {
   const value = Object.hasOwn(traits, id) ? traits[id] : undefined;
   return typeof value === 'string' ? value : undefined;
@@ -151,11 +146,9 @@ export const unwrappedTrait = 'botocore#unwrapped';
 /** The trait of a read that describes how to wait until a change is finished. */
 export const waitersTrait = 'smithy.waiters#waitable';
 
-/** Returns the member that is the whole body, if there is one. */
 export const bodyMemberOf = ({ members }: StructureShape): Member | undefined =>
   members.find(({ ownTraits }) => hasTrait(ownTraits, 'smithy.api#httpPayload'));
 
-/** True for the member that gets the idempotency token. */
 export const isIdempotencyToken = ({ ownTraits }: Member): boolean =>
   hasTrait(ownTraits, 'smithy.api#idempotencyToken');
 
@@ -181,7 +174,6 @@ export function readTrait<Value>(
   return hasTrait(traits, id) ? check(schema, traits[id], `${place}: trait ${id}`) : undefined;
 }
 
-/** The kinds of values of the simple types. */
 const kindsOfTypes = {
   blob: 'blob',
   boolean: 'boolean',
@@ -314,7 +306,6 @@ export function readAst(json: unknown): Model {
   };
 }
 
-/** What reading shapes needs. */
 interface Reader {
   readonly protocol: Protocol;
   readonly selectTraits: (traits: Traits) => Traits;
@@ -408,7 +399,6 @@ function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
 
 const signatureTraits = { v4: 'aws.auth#sigv4', v3: olderSignatureTrait('v3'), v2: olderSignatureTrait('v2') } as const;
 
-/** Prefers Signature Version 4. */
 function readSignature(traits: Traits, protocol: Protocol, id: string) {
   for (const signature of ['v4', 'v3', 'v2'] as const) {
     const trait = readTrait(traits, signatureTraits[signature], signingTrait, id);

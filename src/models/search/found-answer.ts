@@ -40,7 +40,6 @@ export function foundData(found: FoundOperations): FoundData {
 
 const nameOf = ({ service, operation }: Pick<OperationEntry, 'service' | 'operation'>) => `${service}:${operation}`;
 
-/** Long names are fewer. */
 function shortList(names: readonly string[]): readonly string[] {
   let characters = 0;
   const shown = names.slice(0, shownNames).filter((name) => {
@@ -50,7 +49,6 @@ function shortList(names: readonly string[]): readonly string[] {
   return shown.length === names.length ? names : [...shown, `${names.length - shown.length} more`];
 }
 
-/** Returns the answer of a search as text: one line for each operation. */
 export function foundText(found: FoundOperations): SafeText {
   if (found.kind === 'found') return join(found.operations.map(lineOf), '\n');
   const services = found.services.slice(0, shownServices).map(own);

@@ -29,21 +29,18 @@ export interface SearchContext {
   readonly log: Log;
 }
 
-/** The search, or how far the index is. */
 export type SearchState =
   | { readonly kind: 'ready'; readonly search: OperationSearch }
   | { readonly kind: 'building'; readonly services: number; readonly of: number };
 
 /** How long a call waits for the index (milliseconds). Clients give up after 30 to 60 seconds. */
 const waitMs = 20_000;
-/** Services between two lines of the log. */
 const servicesPerLine = 25;
 /** Number of operations between two pauses, in which other work runs. */
 const batch = 20;
 
 /** The search over all services, whose index is built when it is first needed. */
 export interface ServiceSearch {
-  /** Waits for the index, for a while. */
   search(): Promise<SearchState>;
   /** Builds the index in the background, unless it is cached. Never rejects. */
   prepare(): Promise<void>;
@@ -105,7 +102,6 @@ export function createServiceSearch(
   };
   const start = (): Promise<SearchState> => {
     opening ??= openSearch().catch((error) => {
-      // The next call tries again.
       opening = undefined;
       log('error', 'models', { error: errorName(error) });
       throw error;

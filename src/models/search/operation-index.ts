@@ -12,9 +12,7 @@ import { stem, withoutVendor, wordsOfName, wordsOfText } from './words.js';
 export interface OperationEntry extends EffectOfOperation {
   readonly service: string;
   readonly operation: string;
-  /** One English line. */
   readonly summary: string;
-  /** Names of the required arguments. */
   readonly required: readonly string[];
   /** What the model says about a deprecated operation. May be empty. */
   readonly deprecated?: string | undefined;

@@ -24,7 +24,6 @@ export function readVocabulary() {
   const longestFirst = [...english.keys()].sort((a, b) => b.length - a.length);
   const anyJapanese = new RegExp(longestFirst.join('|'), 'g');
   return {
-    /** Phrases by their first stem, the longest first. */
     phrases: readPhrases(),
     /** Replaces Japanese words, in questions and in documentation, by English ones. */
     translate: (text: string): string => text.replace(anyJapanese, (word) => ` ${english.get(word)} `),
@@ -35,7 +34,6 @@ export function readVocabulary() {
         return names.map((name) => [name, { names, words: stemsOf(right) }] as const);
       }),
     ),
-    /** Words that say nothing about an operation. */
     fillers: stemSet([...fillerWords, ...readingWords]),
     /** Words that say only that a read is wanted, because clouds use `Get`, `List` and `Describe` for the same. */
     readingWords: stemSet(readingWords),
@@ -45,7 +43,6 @@ export function readVocabulary() {
     ofServices: Object.entries(kindsByWords).flatMap(([services, texts]) =>
       texts.split('; ').map((text) => ({ text, stems: stemsOf(text), services: services.split(' ') })),
     ),
-    /** Other names of an operation, by its name. */
     otherNames: new Map(Object.entries(foreignNames)),
   };
 }

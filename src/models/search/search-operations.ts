@@ -16,7 +16,6 @@ export interface OperationQuery {
 export interface FoundOperation {
   readonly entry: OperationEntry;
   readonly score: number;
-  /** Other services that have an operation of this name. */
   readonly sameNameIn: readonly string[];
   /** An operation that does nearly the same, but removes the thing or keeps it: `TerminateInstances` of `StopInstances`. */
   readonly nearOpposite?: string;
@@ -33,7 +32,6 @@ export interface OperationSearch {
 
 export const maximumFound = 8;
 const longestQuery = 500;
-/** Number of operations that are compared in detail. */
 const candidates = 150;
 /** The share of a question that the best operations must have. In a short one, each unknown word matters. */
 const lowestCoverage = 0.45;
@@ -73,7 +71,6 @@ interface Ranked {
   readonly number: number;
   readonly entry: OperationEntry;
   readonly score: number;
-  /** Share of the question that the operation has. */
   readonly coverage: number;
 }
 
@@ -180,7 +177,6 @@ interface Asked {
   readonly isCommand: boolean;
   readonly isQuestion: boolean;
   readonly hasChangingVerb: boolean;
-  /** Stems of all meanings. */
   readonly stems: ReadonlySet<string>;
   readonly firstStem: string;
   readonly services: ReadonlySet<string>;
@@ -265,7 +261,6 @@ function scoresOf({ index, vocabulary: { commonWords } }: Source, { concepts, is
 
 /** A long sentence has words about other things. */
 const weightOfUnknown = 0.4;
-/** The weight of a word in the documentation. */
 const leastExpected = 0.45;
 
 /** Raises the scores of operations that have all words of a meaning. Returns the rarity of its rarest word. */

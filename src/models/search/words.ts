@@ -4,7 +4,6 @@
 /** Returns the words of an operation's or argument's name: `describe`, `db`, `instances` for `DescribeDBInstances`. */
 export const wordsOfName = (name: string): readonly string[] =>
   name
-    // `VPCs` is one word.
     .replace(/([A-Z])([A-Z]+)s(?![a-z])/g, (_, first: string, others: string) => `${first}${others.toLowerCase()}s`)
     .split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+/)
     .filter((word) => word !== '')
