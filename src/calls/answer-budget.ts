@@ -59,7 +59,9 @@ function wayToLook([first]: readonly LeftOut[], answer: unknown, { changeId, ans
 
 function waysToRead(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgument, input }: Operation): SafeText {
   const [first] = leftOut;
-  const pageSize = Object.keys(input().shape).find((name) => namesPageSize.test(name));
+  const pageSize = Object.keys(input().shape).find((name) =>
+    /^[Mm]ax[A-Z_-].*s$|^(?:[Pp]age_?)?[Ll]imit$|^[Pp]age_?[Ss]ize$/.test(name),
+  );
   const ways = sentences(
     fieldsArgument !== undefined &&
       first !== undefined &&
@@ -70,8 +72,6 @@ function waysToRead(leftOut: readonly LeftOut[], answer: unknown, { fieldsArgume
   return say` To get it, call ${join(ways, ', ')}. A person gets all of it from cloudops-mcp call.`;
 }
 
-const namesPageSize = /^[Mm]ax[A-Z_-].*s$|^(?:[Pp]age_?)?[Ll]imit$|^[Pp]age_?[Ss]ize$/;
-
 function pathToPick(part: LeftOut, answer: unknown): string {
   // A name with a dot cannot stand in a path, so the object around it is picked.
   const [path = ''] = part.path.split('["');
@@ -80,10 +80,6 @@ function pathToPick(part: LeftOut, answer: unknown): string {
   return name === undefined ? path : `${path}[].${name}`;
 }
 
-/** Longer texts (characters) leave room for the other fields of their object. */
-const longText = 3000;
-/** With less room (characters), a list does not begin with an entry that does not fit. */
-const roomForPart = 3000;
 const mostFields = 10;
 const longestName = 100;
 
@@ -120,7 +116,8 @@ class AnswerCopier {
       const [room, parts] = [this.#room, this.leftOut.length];
       const copy = room > 0 ? this.copy(entry, `${path}[${index}]`) : undefined;
       const isWhole = this.leftOut.length === parts && this.#room >= 0;
-      if (copy === undefined || (!isWhole && (index > 0 || room < roomForPart))) {
+      // With less room (characters), a list does not begin with an entry that does not fit.
+      if (copy === undefined || (!isWhole && (index > 0 || room < 3000))) {
         // The whole entry is left out, so its own parts are not named.
         [this.#room, this.leftOut.length] = [room, parts];
         break;
@@ -168,7 +165,8 @@ function partOf(path: string, value: unknown): LeftOut {
 const longestLast = (fields: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] => {
   const rank = (value: unknown) => {
     if (Array.isArray(value)) return 3;
-    if (typeof value === 'string') return value.length > longText ? 2 : 0;
+    // Longer texts (characters) leave room for the other fields of their object.
+    if (typeof value === 'string') return value.length > 3000 ? 2 : 0;
     return isObject(value) ? 1 : 0;
   };
   return Object.entries(fields)

@@ -24,8 +24,6 @@ export interface FailedEntries {
 
 const mostCodes = 8;
 const mostNames = 3;
-const longestText = 200;
-
 const messageFields = ['Message', 'message', 'ErrorMessage', 'errorMessage'];
 const codeFields = ['Code', 'code', 'ErrorCode', 'errorCode'];
 const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
@@ -70,7 +68,7 @@ const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isObject(value) && Object.values(value).every((inner) => typeof inner === 'object');
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-const shortened = (text: string) => escapeInvisible(text.slice(0, longestText));
+const shortened = (text: string) => escapeInvisible(text.slice(0, 200));
 
 /** Some services have code and message in an object of the entry: `Error: { Code, Message }`. */
 const holdersOfError = ['Error', 'error', 'ResponseError'];
@@ -108,13 +106,11 @@ function listsIn(value: unknown): readonly (readonly unknown[])[] {
   return isObject(value) ? Object.values(value).flatMap(listsIn) : [];
 }
 
-/** The search is recursive, and no operation takes lists so deep. */
-const maximumDepth = 32;
-
 function withParsedJson(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   const parsed = parseJson(value);
-  return isDeeperThan(maximumDepth, parsed) ? undefined : parsed;
+  // The search is recursive, and no operation takes lists so deep.
+  return isDeeperThan(32, parsed) ? undefined : parsed;
 }
 
 /** True if all entries of the arguments failed. */

@@ -79,7 +79,7 @@ export function serviceFailure(
   const details =
     error.code === undefined ? undefined : operation.errorDetails?.(error.code, errorFieldsIn(reply.body));
   const otherDetails = Object.entries(details ?? {}).filter(([name]) => !Object.hasOwn(errorWithoutId, name));
-  const detailTexts = otherDetails.slice(0, mostDetails).map(([name, value]) => [name, detailText(value)]);
+  const detailTexts = otherDetails.slice(0, 10).map(([name, value]) => [name, detailText(value)]);
   const serviceSays = { ...lostBody, ...errorWithoutId, ...Object.fromEntries(detailTexts) };
 
   // Some services repeat a request ID in the error.
@@ -97,8 +97,6 @@ export function serviceFailure(
     next: remedy.next,
   });
 }
-
-const mostDetails = 10;
 
 function clocksText({ response, endedAt }: AnsweredReply, serverTime = response.headers.date): SafeText {
   const theirs = serverTime === undefined ? words('not given') : quoted(serverTime, 60);

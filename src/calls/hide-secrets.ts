@@ -35,11 +35,9 @@ export function withDecodedSecretMarks(call: SecretsOfCall, body: unknown): unkn
   return [...readable].reduce((text, [form, mark]) => text.replaceAll(form, () => mark), body);
 }
 
-/** A shorter secret can be guessed from its SHA-256 (characters). */
-const shortestWithHash = 16;
-
 /** The words in place of a secret. The beginning of the SHA-256 shows whether two secrets are the same. */
 export function fingerprint(secret: string): string {
-  if (secret.length < shortestWithHash) return hiddenInPlan();
+  // A shorter secret can be guessed from its SHA-256 (characters).
+  if (secret.length < 16) return hiddenInPlan();
   return hiddenInPlan(createHash('sha256').update(secret).digest('hex').slice(0, 8));
 }

@@ -155,9 +155,6 @@ function listLines(name: string, values: readonly unknown[], indent: string): st
   );
 }
 
-/** With more columns, most cells would be empty. */
-const maximumColumns = 30;
-
 const hasFields = (value: unknown) => isObject(value) && Object.keys(value).length > 0;
 
 /** Returns undefined if a table does not suit the list. */
@@ -170,7 +167,8 @@ function tableLines(name: string, values: readonly unknown[], indent: string): s
   for (const value of values) {
     const row = new Map(leavesOf(value));
     for (const column of row.keys()) columnNames.add(column);
-    if (columnNames.size > maximumColumns) return undefined;
+    // With more columns, most cells would be empty.
+    if (columnNames.size > 30) return undefined;
     rows.push(row);
   }
 

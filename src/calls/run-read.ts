@@ -17,9 +17,6 @@ import { Refusal } from './refusal.js';
 import { clientOptions } from './resolve-call.js';
 import type { ResolvedRead } from './resolved-call.js';
 
-/** Time limit of a follow-up read (ms). */
-const followUpMs = 5000;
-
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The circumstances and services of a read. */
@@ -177,11 +174,9 @@ function nothingPickedWarning(record: Fields, answer: Fields): readonly SafeText
   const names = Object.keys(record);
   if (Object.keys(answer).length > 0 || names.length === 0) return [];
   return [
-    say`This answer has none of the fields that were asked for. It has ${listed(names.slice(0, mostNames).map((name) => quoted(name, longestName)))}.`,
+    say`This answer has none of the fields that were asked for. It has ${listed(names.slice(0, 20).map((name) => quoted(name, longestName)))}.`,
   ];
 }
-
-const mostNames = 20;
 
 const openReadClient = (call: ResolvedRead, byteLimit: ReadCount, run: ReadRun) =>
   run.openClient(call.endpoint, { ...clientOptions(call, run, run.signal), byteLimit });
@@ -194,7 +189,7 @@ async function readFollowUp(call: ResolvedRead, state: unknown, run: ReadRun): P
   const { operation } = followUpRead;
   if (!isAllowed(call.account.policy, operation, run.principal)) return undefined;
 
-  using limit = timeLimit(followUpMs, run.signal);
+  using limit = timeLimit(5000, run.signal);
   using readCount = run.startCount();
   try {
     const reduced = await readPart(call, { operation, input }, readCount, { ...run, signal: limit.signal });
@@ -314,13 +309,11 @@ async function requestPage(
 
   // Reading many values takes long, so other work gets a turn of the event loop before.
   const read = () => readAnswer(call, reply);
-  const answer = await (values > quickValues ? readCount.takeTurn(read) : read());
+  const answer = await (values > 2000 ? readCount.takeTurn(read) : read());
   return answer.kind === 'unusable'
     ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange, answer.malformed) }
     : answer;
 }
-
-const quickValues = 2000;
 
 /** Collects what the result of a read says besides the record. */
 class ReadSoFar {

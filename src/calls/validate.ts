@@ -43,14 +43,12 @@ export function validate(
   });
 }
 
-/** JSON text may itself contain JSON text. */
-const mostRounds = 4;
-
 /** Parses arguments. Takes JSON text of the wanted type, because some clients send lists, objects and booleans as text. */
 export function parseWithTexts<Schema extends z.ZodObject>(schema: Schema, args: unknown) {
   let parsed = schema.safeParse(args, { reportInput: true });
   let read = args;
-  for (let round = 0; round < mostRounds && !parsed.success; round += 1) {
+  // JSON text may itself contain JSON text.
+  for (let round = 0; round < 4 && !parsed.success; round += 1) {
     const texts = parsed.error.issues.flatMap((issue) => wantedIn(issue));
     if (texts.length === 0) break;
     for (const { path, value } of texts) read = withValueIn(read, path, withoutNulls(value));
@@ -164,8 +162,6 @@ function isHidden({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): bo
 type Issue = z.core.$ZodIssue;
 type Arguments = Pick<Operation, 'input' | 'secrets' | 'secretNames'>;
 
-const listedValues = 8;
-
 /** An issue about unknown names has a problem for each name. */
 function problemsOfIssue(issue: Issue, operation: Arguments, argumentName: ArgumentName, limit: number): SafeText[] {
   const path = shownPath(issue.path, argumentName);
@@ -216,7 +212,7 @@ function rule(issue: Issue): string {
   if (issue.code !== 'invalid_value') return issue.message;
   const values = issue.values.map(String);
   const isComparable = typeof issue.input === 'string' || typeof issue.input === 'number';
-  if (!isComparable || values.length <= listedValues) return `must be ${listedText(values, 'or')}`;
+  if (!isComparable || values.length <= 8) return `must be ${listedText(values, 'or')}`;
   return `is not allowed; nearest: ${nearest(String(issue.input), values).join(', ')}`;
 }
 

@@ -14,7 +14,6 @@ interface Webhook {
 
 /** Between attempts (milliseconds). */
 const pausesMs = [1_000, 5_000, 30_000];
-const answerMs = 5_000;
 /** Rate limit, because a caller can make and withdraw any number of plans. */
 const mostOfCaller = 20;
 const spanMs = 10 * 60_000;
@@ -83,7 +82,7 @@ async function post(
   const path = `${pathname}${search}`;
   // On a connection that is just closing, the message could be lost.
   const request = { method: 'POST', origin, path, headers, body, newConnection: true } as const;
-  const response = await (await openClient()).send(request, AbortSignal.timeout(answerMs));
+  const response = await (await openClient()).send(request, AbortSignal.timeout(5_000));
   if (response.kind === 'failure') return response.code;
   const { status } = response;
   return status >= 200 && status < 300 ? undefined : `HTTP status ${status}`;
@@ -96,11 +95,9 @@ const lookalikes: Readonly<Record<string, string>> = { '*': '\u2217', _: '\u02cd
 const formatting = /[*~`]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
 /** Characters of links (`a.com`), mentions (`@a`) and emojis (`:a:`). */
 const recognized = /[@#:\]]|(?<=[\p{L}\p{N}])\.(?=[\p{L}\p{N}])/gu;
-const zeroWidthSpace = '\u200b';
-
 /** Keeps names from mentioning everybody (`<!channel>`) or holding a link. */
 const withoutMarkup = (text: string) =>
   text
     .replace(formatting, (sign) => lookalikes[sign] ?? sign)
-    .replace(recognized, (sign) => sign + zeroWidthSpace)
+    .replace(recognized, (sign) => `${sign}\u200b`)
     .replace(/[&<>]/g, (sign) => entities[sign] ?? sign);

@@ -20,9 +20,6 @@ export interface AddedChange {
   readonly proof: string;
 }
 
-/** The oldest arguments are forgotten, and their changes can no longer be decided. */
-const mostHeld = 200;
-
 /** For an operation that takes no name of a secret. */
 const notOnPage = next(
   'user',
@@ -52,7 +49,8 @@ export async function addChange(
 
   if (holdsSecret) heldArguments.set(row.id, call.args);
   const [oldest] = heldArguments.keys();
-  if (heldArguments.size > mostHeld && oldest !== undefined) heldArguments.delete(oldest);
+  // The oldest arguments are forgotten, and their changes can no longer be decided.
+  if (heldArguments.size > 200 && oldest !== undefined) heldArguments.delete(oldest);
   return { kind: 'added', change: added.change, proof: proof.token };
 }
 

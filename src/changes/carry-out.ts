@@ -36,11 +36,6 @@ import { resolveAgain } from './stored-call.js';
 
 /** This file carries out approved changes. The store has a change as begun before the first byte is sent, and its ending before the caller gets the outcome. Each thing of a change of several is a change of its own, with a row, a place in the budget and an ending. */
 
-const mostAtATime = 8;
-
-/** How long a call waits for the end of a change of several things (milliseconds). Then `get_change` tells it. */
-const waitMs = 25_000;
-
 /**
  * Carries out an approved change by the present policy, scopes and secrets, or goes on with a begun change that this process has taken over.
  * Sends only what was shown. Rejects only before the change is begun.
@@ -63,7 +58,8 @@ async function carryOutCall(change: Change, call: ResolvedChange, run: ChangeRun
   const ended = run.inFlight.track(signal, (tracked) => beginAndSend(change, call, { ...run, signal: tracked }));
   if (!isWhole || run.wantsWholeAnswer === true) return ended;
   const stillRuns = async () => stateOf((await run.store.find(change.id).catch(() => undefined)) ?? change, run);
-  return Promise.race([ended, delay(waitMs, undefined, { ref: false }).then(stillRuns)]);
+  // A call waits this long (milliseconds). Then `get_change` tells the end.
+  return Promise.race([ended, delay(25_000, undefined, { ref: false }).then(stillRuns)]);
 }
 
 async function beginAndSend(change: Change, call: ResolvedChange, run: ChangeRun): Promise<EndedOutcome> {
@@ -124,16 +120,16 @@ function beginRefusal(
   }
 }
 
-/** From the decision to sending (milliseconds). Later, `begin` would overlook a repetition that was sent meanwhile. */
-const longestDelayMs = 10 * 60_000;
-
 const notSent = (tool: string, refusal: Refusal, mayHaveHappened = false): Failure => ({
   ...refusalFailure(tool, refusal, { isChange: true }),
   mayHaveHappened,
 });
 
+const tooLate = say`the consent was given more than ten minutes ago, and the same change may have been sent since`;
+
 const isTooLate = ({ decidedAt }: Change, time: Date): boolean =>
-  time.getTime() - (decidedAt ?? time.getTime()) > longestDelayMs;
+  // Later (milliseconds), `begin` would overlook a repetition that was sent meanwhile.
+  time.getTime() - (decidedAt ?? time.getTime()) > 10 * 60_000;
 
 /**
  * Sends a change that the store has as begun.
@@ -164,8 +160,6 @@ async function sendBegun(
   log('info', 'change', { id, tool, account: call.accountName, caller, target, outcome: state });
   return writeEnding(change, { state, ending: { ...ending, keyId }, outcome }, run);
 }
-
-const tooLate = say`the consent was given more than ten minutes ago, and the same change may have been sent since`;
 
 const failed = (failure: Failure) => ({ kind: 'failed', failure }) as const;
 
@@ -206,9 +200,6 @@ function tokenOf({ tokenSource }: Change): string {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
 }
 
-/** How long an answer waits until the ending is in the store (milliseconds). */
-const endingMs = 10_000;
-
 async function writeEnding(
   { tool, id, isPrivate }: Change,
   { state, ending, outcome }: Conclusion,
@@ -222,7 +213,8 @@ async function writeEnding(
     },
   );
   const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
-  return withNotes(outcome, await Promise.race([written, delay(endingMs, [lateNote], { ref: false })]));
+  // An answer waits this long (milliseconds) for the store.
+  return withNotes(outcome, await Promise.race([written, delay(10_000, [lateNote], { ref: false })]));
 }
 
 async function endParts(
@@ -259,7 +251,7 @@ async function endParts(
       });
     }
   };
-  await Promise.all(Array.from({ length: mostAtATime }, work));
+  await Promise.all(Array.from({ length: 8 }, work));
   return writeEnding(change, conclude(change, call, ends, run), run);
 }
 
@@ -318,9 +310,6 @@ async function lookFor(part: Change, { operation: { many } }: ResolvedChange, ru
 
 const endings = ['done', 'gone', 'unverified', 'failed'] as const;
 
-/** Characters of an answer besides its list. */
-const roomForCounts = 500;
-
 /** Each part has its own. */
 const noExchange = { status: 200, requestIds: {}, attempts: [] };
 
@@ -336,7 +325,8 @@ function conclude(
   }));
   // The answer may have to leave out the last ones.
   const sorted = endings.toReversed().flatMap((kind) => ended.filter(({ ending }) => ending === kind));
-  const listed = firstThatFit(sorted, longestKept - roomForCounts);
+  // Leaves room for the counts (characters).
+  const listed = firstThatFit(sorted, longestKept - 500);
 
   const failed = ends.filter((end) => end.kind === 'failed');
   const nameField = call.change.identifies?.at(-1)?.split('.').at(-1) ?? '';

@@ -451,9 +451,6 @@ export interface Followed extends Pick<Follow, 'state' | 'reads'> {
   readonly lease?: number;
 }
 
-/** A read takes less time (milliseconds). */
-const readLeaseMs = 30_000;
-
 async function selectFollow(rows: Rows, id: string, lock = '') {
   const { all, now, keys } = rows;
   const sql = `select follow, follow_due from cloudops_changes where id = ?${lock}`;
@@ -485,7 +482,8 @@ export async function takeFollow(rows: Rows, id: string, pauseMs: number, isBlin
     return { ...followed, state };
   }
   if (!followed.isDue) return followed;
-  const [lease, reads] = [now + readLeaseMs, follow.reads + 1];
+  // A read takes less time than the lease (milliseconds).
+  const [lease, reads] = [now + 30_000, follow.reads + 1];
   await updateFollow(rows, id, { ...follow, reads }, lease);
   return { ...followed, reads, lease };
 }

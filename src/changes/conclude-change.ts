@@ -100,7 +100,10 @@ export function concludeChange(result: ChangeResult, sent: SentChange, log: Log)
   // Without the secrets that the caller sees once.
   const kept = isSecret ? outcomeOf({ ...answer, record: withoutShown(answer.record) }) : outcome;
   const { answer: record = null, ...success } = kept.success;
-  const notes = JSON.stringify(record).length <= longestKept ? [] : [tooLongToKeep];
+  const notes = sentences(
+    JSON.stringify(record).length > longestKept &&
+      say`The answer is too long to be kept with the change: more than ${longestKept} characters.`,
+  );
   const ending = {
     status,
     requestIds,
@@ -118,8 +121,6 @@ export function concludeFailed(failure: Failure): Conclusion {
   const outcome = { kind: 'failed', failure: { ...failure, outcome: state } } as const;
   return { state, ending: { status, code: serviceSays?.code ?? code, requestIds, outcome }, outcome };
 }
-
-const tooLongToKeep = say`The answer is too long to be kept with the change: more than ${longestKept} characters.`;
 
 interface AcceptedChange extends SentChange, Omit<Extract<ChangeResult, { kind: 'accepted' }>, 'kind'> {}
 
@@ -318,12 +319,15 @@ export function stepToVerify(
 function stepToVerifyByRead(call: FollowedCall, read: SafeText, repeatIfWanted: SafeText): Next {
   const look = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${call.verificationHint}.`;
   const { effect } = call.operation;
-  const proof = effect === 'alter' ? [compareValues] : sentences(doneSentence(call), notFoundYet(call));
+  const proof = sentences(
+    effect === 'alter'
+      ? say`Compare its answer with the values that the change was to set: a state that was there before proves nothing.`
+      : doneSentence(call),
+    effect !== 'alter' && notFoundYet(call),
+  );
   const condition = words(conditions[effect]);
   return next('agent', 'call', join([look, ...proof, say`Only if ${condition} ${repeatIfWanted}`], ' '));
 }
-
-const compareValues = say`Compare its answer with the values that the change was to set: a state that was there before proves nothing.`;
 
 /** The end of "only if", after which a change may be repeated. */
 const conditions = {

@@ -165,9 +165,6 @@ export function refusalOfConfirmation(change: Change, thing: string, client: str
 /** Limit of declines in ten minutes, which stops further questions, so that people are not worn out. */
 const mostDeclined = 3;
 
-/** The number of questions in ten minutes that may end because the call ended. An agent could ask and cancel without end. */
-const mostInterrupted = 10;
-
 /**
  * Returns the refusal of a further question or plan: people declined too many changes, or the change of `requestKey`, or too many forms ended
  * without a response.
@@ -184,7 +181,8 @@ export async function againstAsking(
   const interrupted = ofClient.filter(
     ({ state, decision, options }) => state === 'withdrawn' && decision?.way === 'withdrawn' && options.byForm,
   );
-  if (byForm && interrupted.length >= mostInterrupted) return new Refusal('TooManyQuestions');
+  // An agent could ask and cancel without end.
+  if (byForm && interrupted.length >= 10) return new Refusal('TooManyQuestions');
   // The user may have declined in another client.
   const isBound = recent.some(
     (change) => change.requestKey === requestKey && isDeclined(change) && change.decision?.isDismissed !== true,
@@ -227,9 +225,6 @@ export const stateForView = async (change: Change, run: ChangeRun): Promise<Ende
 const isOpen = ({ state, isExpired, options: { byForm, byClick, onPage } }: Change) =>
   state === 'approved' || state === 'begun' || (state === 'waiting' && !isExpired && (byForm || byClick || onPage));
 
-/** In milliseconds. */
-const pollMs = 500;
-
 /**
  * Waits until a change has ended, up to `statusWaitMs`.
  * @returns the last state that could be read
@@ -240,7 +235,7 @@ export async function awaitEnd(first: Change, run: ChangeRun): Promise<Change> {
   const poll = async () => {
     using limit = timeLimit(statusWaitMs, signal);
     while (isOpen(change) && !limit.signal.aborted && stop?.aborted !== true) {
-      await delay(Math.min(pollMs, statusWaitMs));
+      await delay(Math.min(500, statusWaitMs));
       const found = await store.find(change.id).catch((error: unknown) => {
         log('debug', 'journal', { id: change.id, error: reasonOf(error) });
         return change;

@@ -17,12 +17,9 @@ import { resolveStored } from './stored-call.js';
  * is read for a client that has gone, and each read has the rights of the caller that looks.
  */
 
-const readMs = 10_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 60_000;
 const defaultLimitSeconds = 60 * 60;
-/** How long a state that an altered thing may have had before proves nothing (milliseconds). */
-const unchangedMs = 60_000;
 /** In characters. */
 const longestValue = 200;
 
@@ -69,9 +66,9 @@ async function takeRead(followed: FollowedChange, answer: Success['answer'], run
   if (lease === undefined) return taken;
 
   const { seen, end } = await judgeRead(read ?? new Refusal('NotAllowed'), follow, run);
-  // Directly after an alteration, its thing may still be in the state of before.
+  // For a minute after an alteration, its thing may still be in the state of before.
   const hasMoved = taken.seen?.value !== undefined && taken.seen.value !== seen.value;
-  const isEarly = operation.effect === 'alter' && ageMs < unchangedMs && !hasMoved;
+  const isEarly = operation.effect === 'alter' && ageMs < 60_000 && !hasMoved;
   const { limitSeconds = defaultLimitSeconds } = follow;
   const open = ageMs > limitSeconds * 1000 ? 'late' : 'going';
   const state = end === undefined || isEarly ? open : end;
@@ -123,7 +120,7 @@ async function judgeRead(read: ProgressRead | Refusal, follow: Follow, run: Chan
   if (read.kind === 'refused') return unread(read.code);
 
   const { onPage: _, hasView: __, ...context } = run;
-  using limit = timeLimit(readMs, run.signal);
+  using limit = timeLimit(10_000, run.signal);
   const outcome = await run.callRead(read.operation, read.args, { ...context, signal: limit.signal });
   if (outcome.kind === 'succeeded') return judgeAnswer(outcome.success.answer ?? {}, follow, see);
   const { code, serviceSays } = outcome.failure;

@@ -50,21 +50,18 @@ const none = words('');
 
 export const nothingYet = 'No changes yet.';
 
-const defaultLimit = 50;
-/** Waiting changes, and changes of other accounts, are left out. */
-const mostLookedThrough = 1000;
-
 /** Returns the last changes as Markdown, oldest first. Without `caller` or `accounts`, of all of them. */
 export async function journalText(
   changes: Pick<Changes, 'newest'>,
   caller: string | undefined,
   accounts?: readonly string[],
 ): Promise<string> {
-  const newest = await changes.newest({ caller, limit: mostLookedThrough });
+  // Enough for 50, although waiting changes and those of other accounts are left out.
+  const newest = await changes.newest({ caller, limit: 1000 });
   const selected = newest.filter(
     ({ account, state }) => state !== 'waiting' && (accounts === undefined || accounts.includes(account)),
   );
-  const lines = selected.slice(0, defaultLimit).map((change) => {
+  const lines = selected.slice(0, 50).map((change) => {
     const { outcome, people } = describe(change);
     return `- ${[outcome, shownDeed(change), ...people].join('  ')}`;
   });

@@ -96,9 +96,6 @@ function groupedTexts(leaves: readonly Leaf[], longest: number): SafeText[] {
   });
 }
 
-const mostRows = 100;
-const mostColumns = 12;
-
 /** Makes a table of each list in `input`, the arguments without secrets. With `isWhole`, nothing of it is left out. */
 export const planTables = (
   operation: Operation,
@@ -107,12 +104,12 @@ export const planTables = (
 ): PlanTable[] => outerListsIn(input).map(([path, elements]) => tableOf(operation, path, elements, isWhole));
 
 function tableOf(operation: Operation, path: string, elements: readonly unknown[], isWhole: boolean): PlanTable {
-  const most = isWhole ? elements.length : mostRows;
+  const most = isWhole ? elements.length : 100;
   const longest = isWhole ? longestInPlan : longestName;
   const schema = operation.input();
   const rows = elements.slice(0, most).map((element) => new Map(leavesOf(element)));
   const allFields = new Set(rows.flatMap((row) => [...row.keys()]));
-  const fields = [...allFields].slice(0, mostColumns);
+  const fields = [...allFields].slice(0, 12);
   const units = fields.map((field) => fieldUnit(schema, `${path}[0].${field}`));
   return {
     title: defined(sentenceCase(fieldInWords(schema, path) ?? path)),

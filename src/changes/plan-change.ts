@@ -162,7 +162,7 @@ async function openChanges(
 ): Promise<readonly Change[]> {
   const of = { ...ofCaller(run), subject: subject?.digest, tool: operation.name };
   const found = await run.store.open(of).catch(() => []);
-  return found.filter(({ id }) => !except.includes(id)).slice(0, mostOpen);
+  return found.filter(({ id }) => !except.includes(id)).slice(0, 3);
 }
 
 const allowedRepetition = ({ operation, control }: ResolvedChange, duplicate: Change | undefined): string | boolean =>
@@ -171,8 +171,6 @@ const allowedRepetition = ({ operation, control }: ResolvedChange, duplicate: Ch
 /** A terminal shows the whole plan. */
 const questionFor = (plan: Plan, call: ResolvedChange, { elicitor, questionLimits, now }: ChangeRun) =>
   elicitor && (elicitor.isDirect ? shortQuestion : questionText)(plan, call, questionLimits, now());
-
-const mostOpen = 3;
 
 /** The facts that `viewer` may know about an earlier change. Undefined for a change of another caller. */
 function factsOf(change: Change, viewer: string | undefined): EarlierCall | undefined {
@@ -301,8 +299,6 @@ export function otherChangeText(
 
 const nameOf = ({ name }: Subject) => quoted(name, 100);
 
-const mostDifferences = 5;
-
 function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, 'input'> | undefined): SafeText {
   const values = new Map(leavesOf(args));
   const otherValues = [...leavesOf(other)];
@@ -310,7 +306,7 @@ function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, '
   if (differing.length === 0)
     return words(otherValues.length === values.size ? 'the same change' : 'with fewer arguments');
   const schema = operation?.input();
-  const texts = differing.slice(0, mostDifferences).map(([path, value]) => {
+  const texts = differing.slice(0, 5).map(([path, value]) => {
     const name = (schema && fieldInWords(schema, path)) ?? path;
     const unit = schema && fieldUnit(schema, path);
     return say`${defined(name)} ${shownValue(value, 40)}${defined(unit === undefined ? '' : ` ${unit}`)}`;

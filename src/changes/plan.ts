@@ -105,14 +105,12 @@ const risksOf = ({ operation, change }: Pick<ResolvedChange, 'operation' | 'chan
   ...((change.irreversible ?? operation.effect === 'delete') ? (['no way back'] as const) : []),
 ];
 
-/** In characters. Some clients truncate longer options. */
-const longestAccept = 48;
-
 /** Label of the accepting button, with the risks. */
 export function acceptOf(call: Pick<ResolvedChange, 'operation' | 'change' | 'input'>): SafeText {
   const risks = risksOf(call).map((risk) => words(risk));
   const risk = risks.length === 0 ? words('') : say` (${join(risks, ', ')})`;
-  return say`${fitted(call.change.accept(call.input), longestAccept - risk.text.length, longestLabelName).line}${risk}`;
+  // Some clients truncate longer options (characters).
+  return say`${fitted(call.change.accept(call.input), 48 - risk.text.length, longestLabelName).line}${risk}`;
 }
 
 /** Paths of the secrets that came in the call itself. */
@@ -210,10 +208,8 @@ const riskSentencesOf = ({ risks }: Plan): readonly SafeText[] => risks.map((ris
 const section = (title: SafeText, lines: readonly SafeText[]) =>
   lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${line}`)];
 
-/** The largest body that a person can review (characters of JSON). */
-const largestBody = 40_000;
-
-export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestBody;
+/** False for a body that is too long for a person to review (characters of JSON). */
+export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= 40_000;
 
 /** The size of a question that every client shows whole. */
 export interface QuestionLimits {
@@ -225,9 +221,6 @@ export interface QuestionLimits {
 
 /** Not infinite, because JSON has no infinite numbers. */
 const unlimited = Number.MAX_SAFE_INTEGER;
-
-/** In characters. */
-const longestAccount = 'account '.length + 24;
 
 /**
  * Makes the question for a person, with everything that would be sent.
@@ -297,7 +290,7 @@ const shortHeadline = ({ change, input, endpoint }: ResolvedChange, { lineLength
 
 /** Leaves out sources, and then zones. */
 function whereLine(call: ResolvedChange, { lineLength }: QuestionLimits): SafeText {
-  const account = cut(accountText(call), longestAccount);
+  const account = cut(accountText(call), 'account '.length + 24);
   const destinations = destinationsOf(call).map((place) => shortNames(withoutDetails(place), longestLabelName));
   const charactersLeft = lineLength - account.text.length - ', .'.length;
 

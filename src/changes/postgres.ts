@@ -25,8 +25,6 @@ const defaultLimits = {
 };
 /** Node's longest timeout (25 days), because 0 would mean `answerMs`. */
 const commit = { text: 'commit', query_timeout: 2 ** 31 - 1 };
-const keepAliveMs = 10_000;
-
 interface DatabaseTransaction extends Transaction {
   readonly client: pg.PoolClient;
   readonly offsetMs: number;
@@ -51,13 +49,11 @@ export interface DatabaseOptions {
 }
 
 const mostConnections = 5;
-const mostScanningConnections = 2;
-
 /** Creates an engine on a database, which several servers and a connection pooler may share. */
 export function createPostgres(url: string, now: () => Date, options: DatabaseOptions = {}): Engine {
   const connect = openDatabase(url, now, options);
   const connections = connect(mostConnections);
-  const scanningConnections = connect(mostScanningConnections);
+  const scanningConnections = connect(2);
 
   return {
     name: storePlace(url).name,
@@ -147,7 +143,7 @@ function createPool(currentUrl: () => string, mostConnections: number, limits: t
     connectionTimeoutMillis: limits.connectMs,
     query_timeout: limits.answerMs,
     keepAlive: true,
-    keepAliveInitialDelayMillis: keepAliveMs,
+    keepAliveInitialDelayMillis: 10_000,
     application_name: 'cloudops-mcp',
     allowExitOnIdle: true,
   });
@@ -285,9 +281,6 @@ create trigger cloudops_changes_guard before update or delete on cloudops_change
 create table cloudops_store (schema_version integer not null);
 insert into cloudops_store values (${schemaVersion})`;
 
-/** An unusual key, because all programs of a database share one set. */
-const tablesLock = 0x636c6f7564;
-
 const hasJournal = async (client: pg.ClientBase): Promise<boolean> => {
   // A query that reads no table would not see what another connection has just created.
   const { rows } = await client.query(`select from pg_class where oid = to_regclass('cloudops_store')`);
@@ -298,7 +291,8 @@ export async function migrate(url: string): Promise<void> {
   const client = await connectToMigrate(url);
   try {
     await client.query('set statement_timeout = 0; begin');
-    await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
+    // An unusual key, because all programs of a database share one set.
+    await client.query('select pg_advisory_xact_lock($1)', [0x636c6f7564]);
     if (!(await hasJournal(client))) await client.query(journal);
     await client.query('commit');
   } finally {

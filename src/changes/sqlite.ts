@@ -34,9 +34,6 @@ import {
 } from './sql.js';
 import { type ClockReading, readClock, type SystemClock } from './system.js';
 
-/** How long SQLite may stop this process while it waits for a lock (milliseconds). */
-const blockingMs = 5;
-
 /** `moved` becomes empty when the file was deleted, so that no process writes while it is copied, and then the inode of the copy. */
 const storeSchema = lazy(() =>
   z.object({
@@ -225,7 +222,8 @@ export function createSqlite(
 const placeIsTaken = (path: string): boolean => regularFile(path) !== undefined;
 
 function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined) {
-  const db = new DatabaseSync(path ?? ':memory:', { timeout: blockingMs });
+  // How long SQLite may stop this process while it waits for a lock (milliseconds).
+  const db = new DatabaseSync(path ?? ':memory:', { timeout: 5 });
   const statements = new Map<string, ReturnType<SqliteDatabase['prepare']>>();
   const prepare = (sql: string) => {
     const statement = statements.get(sql) ?? db.prepare(sql);

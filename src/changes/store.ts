@@ -50,9 +50,6 @@ import {
 import { CommitPending, type Engine } from './sql.js';
 import { leaseMs, type Process, renewLease, runningProcesses } from './system.js';
 
-const firstPauseMs = 50;
-const longestPauseMs = 5_000;
-
 type Attempt = () => Promise<unknown>;
 
 function createPersistence() {
@@ -68,7 +65,7 @@ function createPersistence() {
 
   const retry = async (attempt: Attempt, earlier: unknown): Promise<void> => {
     await succeeds(earlier);
-    for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
+    for (let pause = 50; ; pause = Math.min(2 * pause, 5_000)) {
       // An attempt that begins after `close` is the last.
       const isLast = signal.aborted;
       try {
@@ -103,9 +100,6 @@ function createPersistence() {
     },
   };
 }
-
-/** How long a decision against a change is remembered (milliseconds). */
-const refusedMs = 24 * 60 * 60 * 1000;
 
 export interface StoreOptions {
   /** The process that carries out the changes which it approves. */
@@ -380,10 +374,10 @@ export function createChanges(
           `order by ${newestFirst}, id desc limit 100`,
         );
       }),
-    /** The changes that were declined or withdrawn recently, oldest first. */
+    /** The changes that were declined or withdrawn in the last 24 hours, oldest first. */
     refused: (of: OfCaller): Promise<readonly Change[]> =>
       read(async (rows) => {
-        const since = rows.now - refusedMs;
+        const since = rows.now - 24 * 60 * 60 * 1000;
         const order = 'order by decided';
         const written = await select(rows, of, `state in ('declined', 'withdrawn') and decided > ?`, [since], order);
         const ids = [...unwritten.keys()];

@@ -7,10 +7,6 @@ import type { Changes } from './store.js';
 
 /** This file looks after a store while a server runs. */
 
-/** In milliseconds. */
-const failingMs = 3_000;
-const succeedingMs = 30_000;
-
 /** A reason means that changes are refused. */
 interface Check {
   readonly reason?: string;
@@ -56,7 +52,7 @@ export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log) {
     if (reason === undefined && before !== undefined)
       log('info', 'journal', { message: words('Changes can be recorded again.') });
     hasEverSucceeded ||= succeeded();
-    if (!isStopped) timer = setTimeout(look, succeeded() ? succeedingMs : failingMs).unref();
+    if (!isStopped) timer = setTimeout(look, succeeded() ? 30_000 : 3_000).unref();
   };
 
   void look();
