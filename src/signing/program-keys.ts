@@ -61,13 +61,14 @@ type ProgramResult =
 
 const failed = (problem: SafeText): ProgramResult => ({ kind: 'failed', problem });
 
+const longestRunMs = 10_000;
 const maximumOutputBytes = 64 * 1024;
 
 /** Runs a program without a shell. At a limit or `stop`, kills it with its process group, or on Windows only the program. */
 export async function runProgram(
   [file = '', ...args]: readonly string[],
   options: KeyReadOptions,
-  limitMs = 10_000,
+  limitMs = longestRunMs,
 ): Promise<ProgramResult> {
   if (options.stop.aborted) return stopped;
   let child: ChildProcess;
@@ -90,7 +91,10 @@ const hasGroups = process.platform !== 'win32';
 
 const stopped = failed(words('was stopped, because this server ends'));
 
-/** The output usually ends (`close`) just after the program (`exit`). Processes that keep it open are killed half a second later. */
+/** Milliseconds after the program's end. */
+const heldOutputMs = 500;
+
+/** The output usually ends (`close`) just after the program (`exit`). Processes that keep it open are killed after `heldOutputMs`. */
 function waitForEnd(child: ChildProcess, stop: AbortSignal, limitMs: number): Promise<ProgramResult> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -134,7 +138,7 @@ function waitForEnd(child: ChildProcess, stop: AbortSignal, limitMs: number): Pr
       finish(failed(say`cannot be started (${own(textAt(error, 'code') ?? error.name)})`)),
     );
     child.once('exit', (code, signal) => {
-      outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), 500);
+      outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
     });
     child.once('close', (code, signal) => finish(resultOf(code, signal)));
   });
