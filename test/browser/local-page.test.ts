@@ -88,9 +88,10 @@ test('two changes are decided in one tab, one after the other, and the agent lea
   await readAsAPerson();
   await view.getByRole('button', { name: /^Create server/ }).click();
   await view.getByRole('heading', { name: 'Accepted' }).waitFor();
-  await page.getByRole('link', { name: 'Show the next change' }).waitFor();
+  await page.getByRole('link', { name: 'Show all changes' }).waitFor();
   for (const frame of page.frames()) expect(await findings(frame)).toEqual([]);
-  await page.getByRole('link', { name: 'Show the next change' }).click();
+  await page.getByRole('link', { name: 'Show all changes' }).click();
+  await page.getByRole('link', { name: /"second"/ }).click();
   await view.getByText('second').first().waitFor();
   await view.getByRole('button', { name: 'Do nothing' }).waitFor();
   await readAsAPerson();
