@@ -43,7 +43,6 @@ import { english, type Translator } from './util/language.js';
 export interface ServerDependencies extends ResourceTexts {
   readonly version: string;
   readonly operations: readonly Operation[];
-  /** Undefined without whole services. */
   readonly services?: ServiceCatalog | undefined;
   readonly accounts: Accounts;
   readonly call: CallTool;
@@ -54,7 +53,6 @@ export interface ServerDependencies extends ResourceTexts {
   readonly noteUnknownClient: () => void;
   /** Offers views even to clients that do not declare support for views. */
   readonly viewsForAll?: boolean;
-  /** Undefined without a session. */
   readonly sessionClient?: Client | undefined;
   /** Before 2026-07-28, the newest first. Default: the SDK's versions. */
   readonly protocolVersions?: readonly string[];
@@ -108,7 +106,6 @@ export function createServer(
   return server;
 }
 
-/** A request of a client that lists or calls tools, or reads tasks. */
 interface ToolRequest {
   readonly client: Client;
   readonly requestContext: ServerContext;
@@ -203,7 +200,6 @@ function serveTools(
   });
 }
 
-/** The result of a search or a description. */
 const resultOfService = (found: Exclude<ServiceCall, { kind: 'call' }>): CallToolResult =>
   found.kind === 'ended'
     ? toolResult(found.outcome)
@@ -232,7 +228,6 @@ async function callOperation(
   { operation, input, args: clientArgs, argumentName }: OperationCall,
   { client, requestContext, report, context, resultOf }: ToolRequest,
 ): Promise<ToolResult> {
-  // Some clients get another name for an argument.
   const swapName = argumentNameSwapFor(client, input);
   const args = swapArguments(clientArgs, swapName);
   const callContext = { ...context, argumentName: argumentName ?? swapName };

@@ -45,7 +45,6 @@ export function argumentNameSwapFor({ name: client }: Client, { properties }: Js
 
 const titleArgument = 'description';
 
-/** Renames arguments, in either direction. */
 export function swapArguments(
   args: Readonly<Record<string, unknown>>,
   swapName: ArgumentName | undefined,
@@ -54,7 +53,6 @@ export function swapArguments(
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [swapName(name), value]));
 }
 
-/** Returns a schema with the argument names that the client gets. */
 export function schemaFor(client: Client, schema: JsonSchema): JsonSchema {
   const swapName = argumentNameSwapFor(client, schema);
   const { properties, required } = schema;

@@ -7,7 +7,6 @@ import {
 import { isObject, textAt, valueAt } from '../util/objects.js';
 import { appsExtension, viewMimeType } from './views/contract/apps.js';
 
-/** An MCP client as it describes itself. */
 export interface Client {
   /** Name and version. */
   readonly name: string;

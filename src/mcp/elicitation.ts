@@ -67,7 +67,6 @@ export function waysToAsk(
   };
 }
 
-/** Returns what a repeated call brings back from the user. */
 export function broughtBy(
   { mcpReq: { inputResponses, requestState } }: ServerContext,
   translator: Translator = english,

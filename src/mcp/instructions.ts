@@ -3,7 +3,6 @@ import type { Operation, Service } from '../tools/define-operation.js';
 import { listText, sentences } from '../util/human.js';
 import type { SafeText } from '../util/safe-text.js';
 
-/** A tool, which may be an operation. */
 type Mentioned = Pick<Operation, 'name' | 'title' | 'effect' | 'service'> &
   Partial<Pick<Operation, 'change' | 'follow'>>;
 

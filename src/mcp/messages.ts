@@ -73,7 +73,6 @@ const isResponse = ({ method, result, error }: Fields): boolean =>
 const isNotification = ({ id = null, method }: Fields): boolean =>
   id === null && typeof method === 'string' && method.startsWith('notifications/');
 
-/** Reads a request or a notification. */
 function readRequest(request: Fields): ReadMessage {
   const { jsonrpc, id, method, params } = request;
   const isRequest = id !== undefined && !isNotification(request);
@@ -98,7 +97,7 @@ function readRequest(request: Fields): ReadMessage {
   return unreadable(request, code, `${path.join('.')} is missing or not valid.`);
 }
 
-/** The types of requests with parameters. The SDK would answer wrong ones with the dump of a validator. */
+/** The SDK would answer wrong parameters with the dump of a validator. */
 const requestTypes: ReadonlyMap<unknown, SpecTypeName> = new Map([
   ['initialize', 'InitializeRequest'],
   ['tools/list', 'ListToolsRequest'],
@@ -192,7 +191,7 @@ const edgeLength = 1000;
 
 const newline = 10;
 
-/** Creates a stream that gives one line for each readable message. A line longer than `longestLine` takes no more memory than that. */
+/** Gives one line for each readable message. A longer line than `longestLine` takes no more memory. */
 export function createMessageLines({
   answer,
   onTooLong,

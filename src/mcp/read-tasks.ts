@@ -11,7 +11,6 @@ export interface Task extends Readonly<Record<string, unknown>> {
   readonly statusMessage: string;
 }
 
-/** The task as the result of a call. */
 export const taskResult = (task: Task): CallToolResult => ({
   ...task,
   resultType: 'task',
@@ -95,7 +94,6 @@ export function createReadTasks(now: () => Date, taskAfterMs = 5_000) {
       tasks.set(id, entry);
       return taskResult(shown(id, entry));
     },
-    /** Returns the task of a caller, with its result at the end. */
     find(id: string, caller: string | undefined) {
       forgetOld();
       const entry = tasks.get(id);

@@ -5,7 +5,6 @@ import { inputJsonSchema } from './tool-schemas.js';
 
 /** This file writes the reference of the API in Markdown, for agents and people. */
 
-/** Returns the reference of one operation. */
 export function operationReference(operation: Operation): string {
   const { name, api, description } = operation;
   const parts = [
@@ -25,7 +24,6 @@ export function gaps({ undocumented, limitations }: Operation): [string, string]
   return [...section('Not documented by the API', undocumented), ...section('Not possible here', limitations)];
 }
 
-/** One argument of an operation in the reference. */
 export interface ArgumentRow {
   readonly path: string;
   readonly type: string;
@@ -53,7 +51,6 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
   });
 }
 
-/** Returns the arguments as a Markdown table. */
 export const argumentReference = (operation: Operation): string =>
   markdownTable(
     ['argument', 'type', 'rules', 'when absent'],

@@ -7,17 +7,13 @@ import { quote } from '../util/quote.js';
 import { skillResource } from './skills.js';
 import { viewOf, viewResource } from './views/view-of-tool.js';
 
-/** The parts of resources that depend on the process and the caller. */
 export interface ResourceTexts {
   /** Undefined if callers are not authenticated. */
   readonly principal?: Principal | undefined;
   /** Returns the effective configuration in Markdown, without secrets. */
   readonly configuration: (accounts: readonly string[]) => string | Promise<string>;
-  /** Returns the latest journal entries in Markdown. Undefined means all. */
   readonly journal: (caller: string | undefined, accounts: readonly string[] | undefined) => Promise<string>;
-  /** Returns the contents of the sandbox in Markdown. */
   readonly sandbox?: (() => Promise<string>) | undefined;
-  /** For the views. */
   readonly translator?: Translator | undefined;
 }
 
@@ -39,7 +35,6 @@ interface CallerTexts extends ResourceTexts {
   readonly accounts: Pick<Accounts, 'all' | 'areNamed'>;
 }
 
-/** Serves the reference, the configuration, the journal, the skills and the views. */
 export function serveResources(
   server: Server,
   operations: readonly Operation[],

@@ -10,7 +10,6 @@ import { decisions } from './views/contract/change-data.js';
 
 /** This file has the tools that are no operations, and their arguments. The build writes the JSON Schemas. */
 
-/** What clients read about a tool. */
 export interface ServerTool {
   readonly name: string;
   readonly title: string;

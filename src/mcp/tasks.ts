@@ -37,7 +37,6 @@ interface TaskContext {
 
 const paramsSchema = lazy(() => z.looseObject({ taskId: z.string() }));
 
-/** Serves the requests about tasks. */
 export function serveTasks(server: Server, { changes, reads, requestOf }: TaskContext): void {
   const params = paramsSchema();
 
@@ -86,7 +85,7 @@ export function serveTasks(server: Server, { changes, reads, requestOf }: TaskCo
   });
 }
 
-/** Returns the task of a change that a call leaves open, as the result of the call. Undefined if the call has its result. */
+/** Returns the task of a change that a call leaves open. Undefined if the call has its result. */
 export async function taskAfterCall(
   outcome: EndedOutcome,
   changes: ChangeTools,

@@ -29,13 +29,11 @@ export interface Tool extends ToolSchemas {
   readonly operation: Operation;
 }
 
-/** A tool as the caller sees it. */
 export interface OfferedTool extends Omit<ServerTool, 'takesAccount'>, ToolSchemas {
   /** For clients that show views. */
   readonly view?: ViewName | undefined;
 }
 
-/** Everything that this server offers to a caller. */
 export interface Offer {
   readonly accounts: Accounts;
   readonly operations: readonly Operation[];
@@ -59,7 +57,7 @@ function schemasOf(name: string): ToolSchemas {
   return found;
 }
 
-/** Creates the tool catalog. Offers are cached, because each HTTP request has its own MCP server. */
+/** Offers are cached, because each HTTP request has its own MCP server. */
 export function createToolCatalog(offered: Offered) {
   // Operations from files bring their schemas.
   const tools = offered.operations.map(

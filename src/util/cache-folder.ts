@@ -7,7 +7,7 @@ export type CacheProcess = Pick<NodeJS.Process, 'platform' | 'getuid'> & {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-/** Makes the folder for caches. Returns undefined unless only this user can write to it, because another user could put code or lies into it. */
+/** Makes the folder for caches. Undefined if others can write to it, because they could put code or lies into it. */
 export function privateCacheFolder(process: CacheProcess): string | undefined {
   try {
     const folder = join(cacheFolder(process), 'cloudops-mcp');

@@ -1,6 +1,5 @@
 import { quoteName } from './quote.js';
 
-/** Keeps the order of the list. */
 export function nearest(misspelt: string, values: readonly string[], count = 3): string[] {
   const byDistance = values
     .map((value) => ({ value, distance: edits(misspelt.toLowerCase(), value.toLowerCase()) }))

@@ -50,7 +50,6 @@ export type Log = (
   fields?: { readonly message?: SafeText; readonly time?: never; readonly [name: string]: unknown },
 ) => void;
 
-/** Characters of a text in a line. */
 const maximumText = 16_384;
 
 /** Escapes invisible characters, so that they cannot mislead people at a terminal. */

@@ -63,7 +63,6 @@ export function withValueAt(fields: unknown, path: string, change: (value: unkno
   return changed === undefined ? others : { ...others, [step]: changed };
 }
 
-/** Strings that only contain a key stay. */
 export function withTexts<Value>(value: Value, replacements: ReadonlyMap<string, string>): Value;
 export function withTexts(value: unknown, replacements: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') return replacements.get(value) ?? value;

@@ -56,8 +56,6 @@ export const isPlaceholder = (text: string): boolean =>
   [
     /^hidden secret(?: \(SHA-256 [0-9a-f]{8}\))?$/,
     /^the secret ".*" of this server$/,
-    // Such as `69 bytes`.
     /^\(?\d+ (?:bytes?|characters?)\)?$/,
-    // The end of a text that was cut.
     /…"? \((?:cut, )?\d+ characters\)$/,
   ].some((pattern) => pattern.test(text));

@@ -59,7 +59,6 @@ export type Part =
   /** A text for each of the `readers`. */
   | { readonly kind: 'readers'; readonly values: readonly Parts[] };
 
-/** Takes messages apart. */
 const flat = (parts: Parts): Parts =>
   parts.flatMap((part) =>
     part.kind === 'message'
@@ -132,7 +131,6 @@ function message(template: readonly string[], values: readonly Parts[]): SafeTex
   );
 }
 
-/** As `say`, for the words of a definition around the values. */
 export const definedMessage = (template: readonly string[], values: readonly SafeText[]): SafeText =>
   message(
     template.map(escapeInvisible),
@@ -221,7 +219,6 @@ export function textFor(reader: Reader, text: SafeText): SafeText {
 
 export const sentence = (text: SafeText): SafeText => new SafeText(withStart(text.parts, sentenceCase));
 
-/** Changes the first words, if the text begins with words. */
 function withStart([first, ...others]: Parts, change: (start: string) => string): Parts {
   if (first === undefined) return [];
   if (first.kind === 'words') return [wordsPart(change(first.text)), ...others];
@@ -264,7 +261,6 @@ const shortestName = 2;
 
 export const withoutDetails = (text: SafeText): SafeText => withDetails(text, 0);
 
-/** Keeps the first `count` details. */
 function withDetails({ parts }: SafeText, count: number): SafeText {
   let details = 0;
   return new SafeText(
@@ -275,7 +271,7 @@ function withDetails({ parts }: SafeText, count: number): SafeText {
   );
 }
 
-/** Cuts names to `nameLimit` characters. If the text is still too long, drops details, then cuts names further, then cuts the text. */
+/** Cuts names to `nameLimit` characters. If that is not enough, drops details, then cuts names further, then the text. */
 export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLimit = longestName): Shortened {
   const details = flat(text.parts).filter((part) => part.kind === 'detail');
   const attempts = details.length + 1 + nameLimit - shortestName;

@@ -27,7 +27,6 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
   return {
     /** Returns base64url. */
     seal(text: string): string {
-      // The default is only for the compiler.
       const [key = Buffer.alloc(0)] = derivedKeys();
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(associated);

@@ -6,7 +6,6 @@ export function linkedController(signal: AbortSignal | undefined, mayAbort = () 
   };
   // The option `signal` of `addEventListener` removes only the last listener after a garbage collection (Node.js issue 63954).
   signal?.addEventListener('abort', abort);
-  // If the signal has aborted before, its listeners are not called.
   if (signal?.aborted) abort();
   return { controller, [Symbol.dispose]: () => signal?.removeEventListener('abort', abort) };
 }

@@ -16,7 +16,7 @@ export const translationOf = (table: TextTable, template: string): string | unde
 
 const number = /\d+(?:\.\d+)?/g;
 
-/** Returns a translated template, and the values for it: for words with numbers, the field of a thing (`node pool's disk size`), and the title of an operation (`Delete bucket`). */
+/** Translates words with numbers, the field of a thing (`node pool's disk size`), and the title of an operation (`Delete bucket`). */
 export function findWords(
   table: TextTable,
   words: string,
@@ -42,7 +42,6 @@ export function findWords(
   return undefined;
 }
 
-/** Splits a template into words, and the indexes of values between them. */
 export const piecesOfTemplate = (template: string): readonly (string | number)[] =>
   template.split(/\{(\d+)\}/).map((piece, index) => (index % 2 === 0 ? piece : Number(piece)));
 
