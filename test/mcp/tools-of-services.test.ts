@@ -240,16 +240,14 @@ describe('describe_operation', () => {
   });
 });
 
-test.each([
-  'disks.CreateVolume',
-  'disks create-volume',
-  'aws disks create-volume',
-  'Disks:create_volume',
-])('%s names an operation, too', async (name) => {
-  const { call } = await connect();
-  const { answer } = await call('describe_operation', { name });
-  expect(answer).toMatchObject({ effect: 'create', arguments: { Zone: 'text' } });
-});
+test.each(['disks.CreateVolume', 'disks create-volume', 'aws disks create-volume', 'Disks:create_volume'])(
+  '%s names an operation, too',
+  async (name) => {
+    const { call } = await connect();
+    const { answer } = await call('describe_operation', { name });
+    expect(answer).toMatchObject({ effect: 'create', arguments: { Zone: 'text' } });
+  },
+);
 
 describe('read_operation', () => {
   test('reads at once, only the fields that are asked for', async () => {
