@@ -161,6 +161,9 @@ interface RuntimeParts
   readonly traced?: ((callTool: CallTool) => CallTool) | undefined;
 }
 
+/** How long a call waits for a decision (milliseconds). Clients give up after 30 to 60 seconds. */
+const defaultWaitMs = 25_000;
+
 export function wireCalls(operations: readonly Operation[], parts: RuntimeParts) {
   const { accounts, store, log } = parts;
   // With a random key, digests of requests with secrets are valid only in this process.
@@ -177,8 +180,7 @@ export function wireCalls(operations: readonly Operation[], parts: RuntimeParts)
     questions,
     questionLimits,
     inFlight,
-    // Clients give up after 30 to 60 seconds.
-    statusWaitMs: parts.statusWaitMs ?? 25_000,
+    statusWaitMs: parts.statusWaitMs ?? defaultWaitMs,
   });
   return {
     inFlight,

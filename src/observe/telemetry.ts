@@ -18,6 +18,8 @@ import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import type { Attributes, Span, TracedRequest, TraceOrigin, Tracer } from '../util/trace.js';
 
+const flushMs = 3_000;
+
 /**
  * Sends spans to a collector as OTLP. The SDK reads its options from the usual `OTEL_*` variables.
  * Spans are dropped if the queue is full, so that no call waits for a collector.
@@ -67,9 +69,9 @@ export function startTelemetry(version: string, log: Log) {
   return {
     tracer,
     traced: (callTool: CallTool) => withTracing(callTool, tracer),
-    /** Takes at most three seconds. Never rejects. */
+    /** Takes at most `flushMs`. Never rejects. */
     close: async (): Promise<void> => {
-      await Promise.race([provider.shutdown().catch(() => undefined), delay(3_000, undefined, { ref: false })]);
+      await Promise.race([provider.shutdown().catch(() => undefined), delay(flushMs, undefined, { ref: false })]);
     },
   };
 }

@@ -1,8 +1,9 @@
 import { quoteName } from './quote.js';
 
+/** Keeps the order of the list. Another number at the end is nearer than other words. */
 export function nearest(misspelt: string, values: readonly string[], count = 3): string[] {
   const byDistance = values
-    .map((value) => ({ value, distance: edits(misspelt.toLowerCase(), value.toLowerCase()) }))
+    .map((value) => ({ value, distance: distance(misspelt.toLowerCase(), value.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);
   const best = byDistance.slice(0, count).map(({ value }) => value);
   return values.filter((value) => best.includes(value));
@@ -17,6 +18,19 @@ export function didYouMean(text: string, values: readonly string[]): string | un
   if (best === undefined) return undefined;
   const tolerance = Math.max(2, Math.floor(Math.min(text.length, best.length) / 3));
   return edits(lowerCase, best.toLowerCase()) <= tolerance ? best : undefined;
+}
+
+const splitNumber = (text: string) => ({
+  words: text.replace(/\d+$/, ''),
+  number: Number(/\d+$/.exec(text)?.[0] ?? Number.NaN),
+});
+
+function distance(text: string, value: string): number {
+  const a = splitNumber(text);
+  const b = splitNumber(value);
+  const haveNumbers = !Number.isNaN(a.number) && !Number.isNaN(b.number);
+  const numberDistance = haveNumbers ? Math.abs(Math.log2((a.number + 1) / (b.number + 1))) : 6;
+  return edits(a.words, b.words) * 8 + Math.min(numberDistance, 7);
 }
 
 /** Levenshtein distance. A letter that `a` lacks counts half, because people abbreviate. */
