@@ -281,27 +281,31 @@ function reportSecret(
   else if (isRequired && !hasName && !hasValue && holder !== undefined) report(path, `is required, or ${namePath}`);
 }
 
-/** A function, because making all examples at the start would double the time that loading takes. */
-const exampleFor =
-  (
-    { toolArguments, takes, operation }: ChosenOperation,
-    schema: () => z.ZodObject,
-    secretArguments: readonly string[],
-  ): Operation['example'] =>
-  () => {
+/** Returns the example in the file, or a function, because making all examples at the start would double the time that loading takes. */
+function exampleFor(
+  { toolArguments, takes, settings, operation }: ChosenOperation,
+  schema: () => z.ZodObject,
+  secretArguments: readonly string[],
+): Operation['example'] {
+  if (settings.example !== undefined) {
+    const example = withListedNames(takes.fields, settings.example);
+    const [issue] = schema().safeParse(example).error?.issues ?? [];
+    if (issue === undefined) return example;
+    throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
+  }
+  const secrets = takes.secrets.filter(({ path }) => secretArguments.includes(path));
+  const withSecretByName = (example: ExampleInput, { path, namePath }: NamedSecret): ExampleInput => {
+    if (valueAt(example, path) === undefined) return example;
+    const withoutSecret = withValueAt(example, path, () => undefined);
+    return { ...Object(withValueAt(withoutSecret, namePath, () => 'example-secret')) };
+  };
+  return () => {
     const examples = [...modelExamples(toolArguments, operation.traits), exampleArguments(toolArguments)];
     // For a schema that is used once, compiling takes longer than using it.
     const example = examples.find((each) => schema().safeParse(each, { jitless: true }).success);
-    return (
-      example &&
-      takes.secrets
-        .filter(({ path }) => secretArguments.includes(path) && valueAt(example, path) !== undefined)
-        .reduce<ExampleInput>((given, { path, namePath }) => {
-          const withoutSecret = withValueAt(given, path, () => undefined);
-          return { ...Object(withValueAt(withoutSecret, namePath, () => 'example-secret')) };
-        }, example)
-    );
+    return example && secrets.reduce(withSecretByName, example);
   };
+}
 
 /** Returns the format of an answer, and the fields and the root that are expected in its body. */
 function answerFormat({ service }: Model, { name, output }: ModelOperation): Pick<Operation, 'answer' | 'answerBody'> {

@@ -20,6 +20,7 @@ export const operationSettings = onlyFields(
     show: names.default([]),
     failures: z.union([limitedText(200), z.literal(false)], 'must be the path of a list, or false').optional(),
     follow: z.union([followSchema, z.literal(false)]).optional(),
+    example: z.record(z.string(), z.unknown()).optional(),
   },
   'must be an object with effect',
 );

@@ -486,11 +486,12 @@ test('names of members and names in requests are both accepted, in every setting
     model: json,
     operations: {
       GetUser: { effect: 'read', show: ['token'] },
-      CreateUser: { ...create, follow, failures: 'failed' },
+      CreateUser: { ...create, example: { TeamId: 'blue', userName: 'ada' }, follow, failures: 'failed' },
     },
   });
   expect(problems).toEqual([]);
   expect(operations[1]).toMatchObject({
+    example: { TeamId: 'blue', UserName: 'ada' },
     failures: 'FailedUsers',
     follow: { read: 'people_get_user', arguments: { UserName: 'input.UserName' }, done: { 'User.State': 'ACTIVE' } },
   });
