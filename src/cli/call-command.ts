@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
+import { styleText } from 'node:util';
 import type { EndedOutcome, Plan } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
-import { resultText } from '../calls/result-text.js';
+import { attemptsText, resultText } from '../calls/result-text.js';
 import type { Elicitor, FormResponse } from '../changes/change-context.js';
 import { planDetails } from '../changes/plan.js';
 import { isTyped, notTyped, typePrompt } from '../changes/typed-name.js';
@@ -166,6 +167,11 @@ async function execute(
   };
   process.on('uncaughtException', onUncaught);
 
+  const { stderr } = terminal;
+  // A broken line could not be erased.
+  const showProgress = (text: SafeText) => {
+    if (stderr.isTTY) stderr.write(`${eraseLine}${wrapped(text, columnsOf(stderr) - 1)[0] ?? ''}`);
+  };
   try {
     const client = `cloudops-mcp call ${terminal.version}`;
     if (operation === undefined) return await callChangeTool(name, args, runtime.server.changes, { signal, client });
@@ -174,16 +180,22 @@ async function execute(
       agreed,
       wantsWholeAnswer: true,
       elicitor: elicitorOn(terminal, signal, runtime.server.translator),
+      onPage: (pages, entries) => showProgress(say`${own(name)}: ${entries} entries, page ${pages}`),
+      onRetry: (failed) =>
+        showProgress(say`${own(name)}: attempt ${failed.length + 1}; ${attemptsText(failed) ?? words('')}`),
       client,
     });
     // Only clients that send the user's answer with a second request get this outcome.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     return outcome;
   } finally {
+    if (stderr.isTTY) stderr.write(eraseLine);
     await runtime.close(1_000);
     process.off('uncaughtException', onUncaught);
   }
 }
+
+const eraseLine = '\r\x1b[K';
 
 /** Asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because no person could answer. */
 function elicitorOn(terminal: Terminal, signal: AbortSignal, { translate }: Translator): Elicitor | undefined {
@@ -192,7 +204,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, { translate }: Tran
   return {
     // The person is at this terminal, so quick answers, long plans and many questions are allowed.
     isDirect: true,
-    show: (plan) => void stderr.write(`${planForQuestion(plan, terminal, translate).join('\n')}\n`),
+    show: (plan) => void stderr.write(`${eraseLine}${planForQuestion(plan, terminal, translate).join('\n')}\n`),
     ask: (question, _acceptLabel, _cancel, nameToType) =>
       askForConsent(question, nameToType, terminal, signal, translate),
   };
@@ -250,9 +262,18 @@ export function planForQuestion(plan: Plan, terminal: Terminal, translate: Trans
   ];
 }
 
-/** The lines of a question, below its plan, so that a small screen still shows them. */
-export const questionLines = (question: SafeText, terminal: Terminal): string[] =>
-  linesOf(question).flatMap((line) => paragraph(line, terminal));
+/** The lines of a question in bold, below its plan, so that a small screen still shows them. The lines between the first and the last are cautions. */
+export function questionLines(question: SafeText, terminal: Terminal): string[] {
+  const { stderr, env } = terminal;
+  const lines = linesOf(question);
+  return lines.flatMap((line, index) => {
+    const isCaution = index > 0 && index < lines.length - 1;
+    const isPainted = stderr.isTTY && !env.NO_COLOR;
+    return paragraph(line, terminal).map((each) =>
+      isPainted ? styleText(isCaution ? ['bold', 'red'] : 'bold', each, { validateStream: false }) : each,
+    );
+  });
+}
 
 function paragraph(text: SafeText, { stderr, timeZone }: Terminal, indent = 0): string[] {
   const formatTime = localTimeIn(timeZone);

@@ -32,9 +32,12 @@ export const clientConfigCommand: Command = {
     for (const line of lines) printLine(stdout, exact(line));
 
     const ignoredSettings = hiddenBySandbox(config);
+    const takesConfirmations = accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
     const notes = sentences(
       secrets.length > 0 &&
         say`Set ${namesOf(secrets)} in the environment of the client. Some clients write the reference in another way, or keep secrets in files.`,
+      takesConfirmations &&
+        say`If a client neither asks its user nor shows plans with a button, its agent can carry out a plan by itself. With CLOUDOPS_CONFIRM=human, only a person can.`,
       ignoredSettings.length > 0 &&
         say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(ignoredSettings)}. Unset it for your account.`,
     );

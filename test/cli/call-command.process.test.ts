@@ -311,4 +311,24 @@ describe('on a terminal', () => {
     const reasons = change?.decision?.reason === undefined ? [] : [change.decision.reason];
     expect(reasons).toEqual(done.shown.includes('Reason') ? ['too "large"'] : []);
   });
+
+  test('a long list shows how far it has been read and why an attempt is repeated, and then clears the line', async () => {
+    let requests = 0;
+    const server = await startServer(({ url }, response) => {
+      requests += 1;
+      if (requests === 1) return void response.writeHead(503).end();
+      const first = Number(new URL(url, 'http://x').searchParams.get('part-number-marker') ?? 0) + 1;
+      response.end(
+        `<ListPartsResult><IsTruncated>${first < 4}</IsTruncated><NextPartNumberMarker>${first}</NextPartNumberMarker>` +
+          `<Part><PartNumber>${first}</PartNumber><Size>1</Size></Part></ListPartsResult>`,
+      );
+    });
+    servers.push(server);
+    const env = { ...envOf(server.origin), CLOUDOPS_MAX_ATTEMPTS: '2' };
+    const { code, shown } = await onTerminal(['list_parts', json(upload)], () => undefined, env);
+    expect(code).toBe(0);
+    expect(shown).toMatch(/list_parts: attempt 2; 503 \(waited \d+ ms\)/);
+    expect(shown).toContain('list_parts: 2 entries, page 2');
+    expect(shown.endsWith('\r\x1b[K')).toBe(true);
+  });
 });

@@ -88,6 +88,15 @@ test('files are named so that they are found from any folder; a secret from a fi
   });
 });
 
+test.each([
+  [{}, true],
+  [{ CLOUDOPS_CONFIRM: 'human' }, false],
+  [{ CLOUDOPS_CONFIRM: 'off' }, false],
+  [{ CLOUDOPS_READ_ONLY: '1' }, false],
+])('with %j, that an agent can carry out a plan is said: %s', async (given, isSaid) => {
+  expect((await run({ ...env, ...given })).stderr.includes('CLOUDOPS_CONFIRM=human')).toBe(isSaid);
+});
+
 test('a sandbox that was left in the environment of an account is warned of', async () => {
   expect((await run({ ...env, CLOUDOPS_SANDBOX: '1' })).stderr).toMatch(
     /^CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores CLOUDOPS_ACCESS_KEY_ID, .*CLOUDOPS_STORAGE_URL/m,

@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), 'cloudops-terminal-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Operations with the longest names that the schema allows. */
-const longOperation = { effect: 'read', name: `get_${'long_name_'.repeat(6)}`, title: 'Long title '.repeat(9) };
+const longOperation = { effect: 'read', name: `get_${'long_name_'.repeat(6)}` };
 const longNames = thingsFile(folder, 'long', { GetThing: longOperation }, { api: 'long-service-of-many-characters' });
 const longSettings = [
   `CLOUDOPS_OPERATIONS=${longNames}`,
@@ -104,10 +104,12 @@ test('who aborts an upload types its name, is asked again after another, and can
   expect(declined.code).toBe(3);
   const prompt = `To decline, type no. To go ahead, type "${object}"`;
   expect(declined.lines.filter((line) => line === prompt)).toHaveLength(2);
-  // The last lines before the cursor are the question, in the order of all questions: what, the risk, where, and what to type.
+  // The last lines before the cursor are the question, in the order of all questions: what, the risk in red, where, and what to type.
   expect(declined.lines.join('\n')).toMatch(
     /\nAbort the upload .*\?\nStill receiving: last part \d+ s ago\. This cannot be undone\.[^?]*\nThe built-in sandbox, .*\.\nTo decline, type no\./,
   );
+  expect(declined.raw).toContain('\x1b[31mStill receiving:');
+  expect(declined.raw).toContain('\x1b[1mAbort the upload');
   const journal = await onTerminal(['journal'], 80, { env });
   expect(journal.lines.join('\n')).toMatch(
     /declined {2}Abort [\s\S]*abort_multipart_upload, [\s\S]*reason:\s+"it\s+is\s+still\s+needed"/m,
@@ -131,6 +133,14 @@ test.each([
 ] as const)('who gives up %s reads on a line of its own that nothing was sent', async (_when, typed) => {
   const { lines } = await onTerminal(['call', 'restore_instance', restore], 80, { env: sandbox, typed });
   expect(lines).toContain('Nothing was sent: you did not agree to it.');
+});
+
+test('colours are for those who want them', async () => {
+  const typed = [['type "yes"', '\x03']] as const;
+  const rawWith = async (NO_COLOR: string) =>
+    (await onTerminal(['call', 'restore_instance', restore], 80, { env: { ...sandbox, NO_COLOR }, typed })).raw;
+  expect(await rawWith('1')).not.toContain('\x1b[1m');
+  expect(await rawWith('')).toContain('\x1b[1m');
 });
 
 test.each([
