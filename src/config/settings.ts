@@ -39,6 +39,9 @@ const choice =
   () =>
     z.preprocess(inLowerCase, z.enum(values, mustBe(say`${namesOf(values, ' or ')}`)));
 
+const logLevel = () =>
+  z.preprocess((level) => (inLowerCase(level) === 'warning' ? 'warn' : level), choice(logLevels)());
+
 /** A text that `parse` understands. */
 const parsed = <Value>(parse: (text: string) => Value | undefined, rule: SafeText) =>
   anyText().transform((text, { issues }) => {
@@ -101,13 +104,12 @@ const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>)
   const error = ({ input }: { readonly input?: unknown }) =>
     say`names ${quoted(String(input), 60)}, which is not ${words(kind)}`.text;
   const name = z.string('must be a list of texts').trim().regex(pattern, { error });
-  const split = (value: unknown) =>
-    typeof value === 'string'
-      ? value
-          .split(',')
-          .map((entry) => entry.trim())
-          .filter((entry) => entry !== '')
-      : value;
+  // As people write lists: with commas, semicolons, spaces or lines, in quotation marks, or as JSON.
+  const split = (value: unknown) => {
+    if (typeof value !== 'string') return value;
+    const list = parseJson(value);
+    return Array.isArray(list) ? list : value.split(/[\s,;"']+/).filter((entry) => entry !== '');
+  };
   return z.preprocess(split, z.array(name, 'must be a list of texts').min(1, 'must not be empty'));
 };
 
@@ -310,7 +312,7 @@ export const sections = {
       default: 60_000,
     }),
     MAX_ATTEMPTS: row('attempts of a call that only reads', count(1, 20), { default: 4 }),
-    LOG_LEVEL: row('debug, info, warn or error; logs go to stderr', choice(logLevels), { default: 'info' }),
+    LOG_LEVEL: row('debug, info, warn or error; logs go to stderr', logLevel, { default: 'info' }),
   },
   'HTTP server': {
     HTTP_TOKENS_FILE: path(

@@ -69,7 +69,18 @@ test('without any setting, the defaults', () => {
 });
 
 test.each([
+  'list_parts; restore_instance',
+  'list_parts\nrestore_instance\n',
+  '"list_parts","restore_instance"',
+  '["list_parts", "restore_instance"]',
+])('a list is taken as people write it: %j', (list) => {
+  const expected = { accounts: { all: [{ policy: { tools: ['list_parts', 'restore_instance'] } }] } };
+  expect(config({ CLOUDOPS_TOOLS: list })).toMatchObject(expected);
+});
+
+test.each([
   [{ CLOUDOPS_TOOLS: 'list_parts,' }, { accounts: { all: [{ policy: { tools: ['list_parts'] } }] } }],
+  [{ CLOUDOPS_LOG_LEVEL: 'Warning' }, { values: { LOG_LEVEL: 'warn' } }],
   [
     { CLOUDOPS_HTTP_ALLOWED_HOSTS: ' a.example.com,, B.example.com ,' },
     { values: { HTTP_ALLOWED_HOSTS: ['a.example.com', 'b.example.com'] } },
