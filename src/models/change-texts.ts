@@ -2,7 +2,7 @@ import type { ChangeTexts } from '../tools/define-operation.js';
 import { nameInWords } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { isObject, textsAt, valueAt } from '../util/objects.js';
-import { defined, detail, distinct, join, own, type SafeText, say } from '../util/safe-text.js';
+import { defined, definedMessage, detail, distinct, join, own, type SafeText, say } from '../util/safe-text.js';
 import { identifyingField, nameEndings } from './answer-summary.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
 import type { ChosenOperation } from './chosen-operation.js';
@@ -48,7 +48,7 @@ export function changeTexts(
       const texts = distinct(identifierTexts(names.length > 0 ? otherIdentifiers : identifiers, input));
       // `detail` marks the first text to leave out if the headline is too long.
       const inApi = detail(say` in ${own(apiName)}`);
-      if (names.length > 0) return join([say`${titleOf(title, names)} ${namesText(names)}${inApi}`, ...texts], ', ');
+      if (names.length > 0) return join([say`${deed(title, names, [namesText(names)])}${inApi}`, ...texts], ', ');
       return texts.length > 0
         ? say`${defined(title)}${inApi}: ${join(texts, ', ')}`
         : say`${defined(title)} in ${own(apiName)}`;
@@ -57,8 +57,7 @@ export function changeTexts(
       const names = resourceIdentifier === undefined ? [] : namesIn(resourceIdentifier, input);
       const [name] = names;
       if (name === undefined) return defined(title);
-      if (titleHasResource)
-        return names.length === 1 ? say`${titleOf(title, names)} ${endOfName(name)}` : titleOf(title, names);
+      if (titleHasResource) return deed(title, names, names.length === 1 ? [say`${endOfName(name)}`] : []);
       return say`${defined(title)}: ${names.length === 1 ? endOfName(name) : names.length}`;
     },
     consequences: () => [
@@ -81,10 +80,12 @@ export function changeTexts(
   };
 }
 
-/** Says how many things a title is about: `Terminate instance`, `Terminate 3 instances`. */
-function titleOf(title: string, { length }: readonly string[]): SafeText {
-  const [verb = '', ...things] = title.split(' ');
-  return defined(length === 1 ? singular(title) : [verb, length, ...things].join(' '));
+/** `Terminate instance "i-1"`, `Terminate 3 instances`. The verb is a template, because it comes last in Japanese. */
+function deed(title: string, { length }: readonly string[], shown: readonly SafeText[]): SafeText {
+  const [verb = '', ...words] = title.split(' ');
+  const things = words.join(' ');
+  const thing = length === 1 ? singular(things) : `${length} ${things}`.trim();
+  return definedMessage([`${verb} `, ''], [join([...(thing === '' ? [] : [defined(thing)]), ...shown], ' ')]);
 }
 
 const pathsOf = (identifiers: readonly Identifier[]): readonly string[] => identifiers.map(({ path }) => path);
