@@ -139,7 +139,7 @@ test('somebody works through the plans, and each leads back to the list', async 
     await viewOf(page).getByRole('heading', { name: 'Nothing was done' }).waitFor();
     expect(await page.getByText('Signed in as "bob"').isVisible()).toBe(true);
     seen.push(page.url());
-    await page.getByRole('link', { name: 'All changes' }).click();
+    await page.getByRole('link', { name: 'All changes', exact: true }).click();
   }
   expect(new Set(seen).size).toBe(3);
   await page.getByRole('heading', { name: 'Nothing waits for a decision' }).waitFor();

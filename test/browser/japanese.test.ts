@@ -89,7 +89,7 @@ test.each([360, 1280])('list, plan and outcome are in Japanese, for everybody, %
   await viewOf(page).getByRole('heading', { name: '何も実行されていません' }).waitFor();
   await check('declined');
 
-  await page.getByRole('link', { name: 'すべての変更' }).click();
+  await page.getByRole('link', { name: 'すべての変更', exact: true }).click();
   await page.getByRole('link', { name: /"mail"/ }).click();
   await viewOf(page)
     .getByRole('button', { name: /^サーバー "mail" を作成する/ })
@@ -97,7 +97,7 @@ test.each([360, 1280])('list, plan and outcome are in Japanese, for everybody, %
   await viewOf(page).getByRole('heading', { name: '受け付けられました' }).waitFor();
   await check('accepted');
 
-  await page.getByRole('link', { name: 'すべての変更' }).click();
+  await page.getByRole('link', { name: 'すべての変更', exact: true }).click();
   await page.getByRole('link', { name: /アップロード/ }).click();
   const object = abortMultipartUpload.example.object;
   await viewOf(page).getByLabel(`実行するには "${object}" と入力してください`).fill('another');
