@@ -17,7 +17,6 @@ export interface Budget {
   readonly windowMs: number;
 }
 
-/** An account of the cloud, with the rules for its calls. */
 export interface Account {
   readonly name: string;
   readonly description?: string | undefined;
@@ -105,7 +104,6 @@ export const allowChanges = (
 export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>
   allowing.length === 1 ? allowing[0] : allowing.find((account) => account === byDefault);
 
-/** A call's account, or the problem with finding it. */
 export type AccountResolution =
   | {
       readonly kind: 'found';

@@ -9,7 +9,6 @@ import table from './refusals.json' with { type: 'json' };
 
 /** What somebody has to do, as the tables have it. */
 export type Step = { readonly must: string } | { readonly who: string; readonly action: string; readonly text: string };
-/** The values of a text, by name. */
 export type Values = Readonly<Record<string, SafeText>>;
 
 export type RefusalCode = keyof typeof table;

@@ -14,7 +14,6 @@ export const pickedBudget = 70_000;
 /** The longest answer that the store keeps with its change (characters of JSON). */
 export const longestKept = 64 * 1024;
 
-/** The call that a result answers. */
 export interface AnsweredCall {
   readonly operation?: Operation | undefined;
   readonly args?: unknown;

@@ -14,10 +14,8 @@ import { defined, own, quoted, say } from '../util/safe-text.js';
 import { isLoopback, regionInHost } from '../util/uri.js';
 import { Refusal } from './refusal.js';
 
-/** Where the region of a call comes from. */
 export type RegionSource = 'given' | 'configured' | 'default';
 
-/** An account's configuration for reaching the cloud. */
 export interface Cloud {
   readonly account: string;
   readonly region: string;

@@ -20,19 +20,16 @@ import { Refusal, summaryOf } from './refusal.js';
 import { httpFailureText, remedyFor, stepAfterFailure } from './remedies.js';
 import { stepNamed } from './steps.js';
 
-/** The parts of a call that its failure names. */
 export interface FailedCall {
   readonly operation: Operation;
   readonly accountName?: string | undefined;
   readonly ifUnknown?: Next;
 }
 
-/** A call whose request was sent to an endpoint. */
 export interface SentToEndpoint extends FailedCall {
   readonly endpoint: Endpoint;
 }
 
-/** Facts about the attempts and the answer. */
 export interface Exchange {
   readonly status: number;
   readonly requestIds: RequestIds;
@@ -141,7 +138,6 @@ export const unreadableAnswer = (
       : stepNamed(malformed === undefined ? 'unreadable' : 'brokenAnswer'),
   });
 
-/** The failure if every entry of a change failed. */
 export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exchange): Failure {
   const [code] = failed.codes;
   const serviceSays = { ...(code !== undefined && { code }), ...shortenServiceError({ message: failed.message }) };

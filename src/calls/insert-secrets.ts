@@ -21,7 +21,6 @@ type SecretFile =
 
 const maximumBytes = 64 * 1024;
 
-/** Reads secrets from the files of a folder. */
 export function createSecretFiles(folder: string | undefined): SecretFiles {
   return {
     hasFolder: folder !== undefined,
@@ -62,7 +61,6 @@ async function readChecked(path: string): Promise<Buffer | 'too large' | undefin
   }
 }
 
-/** The paths of the secrets by name. */
 async function filesIn(folder: string): Promise<Map<string, string>> {
   const root = await realpath(folder).catch(() => undefined);
   const files = new Map<string, string>();
@@ -117,7 +115,6 @@ export async function insertSecrets(
   return { operation: withSecrets, input: validate(withSecrets, input), nameBySecretPath };
 }
 
-/** Replaces the name of a secret by the secret. */
 const withSecret = (input: unknown, namePath: string, secretPath: string, secret: string): unknown =>
   withValueAt(
     withValueAt(input, namePath, () => undefined),

@@ -134,7 +134,6 @@ export type PlanTable = Readonly<NonNullable<Plan['tables']>[number]>;
 
 /** The structured content of a call that succeeded. Only `answer` holds the service's data. */
 export type Success = Readonly<z.output<Schemas['success']>>;
-/** The structured content of a call that failed. */
 export type Failure = Readonly<z.output<Schemas['failure']>>;
 export type RequestIds = Success['requestIds'];
 export type ServiceSays = NonNullable<Failure['serviceSays']>;
@@ -158,7 +157,6 @@ export interface Question {
   readonly state: string;
 }
 
-/** The outcome of an ended call, or a question. */
 export type CallOutcome = EndedOutcome | Question;
 
 /** Data for views, which models do not get. */

@@ -67,7 +67,6 @@ export function matches(pattern: string, text: string): boolean {
   return text.startsWith(start) && text.endsWith(end) && text.length - end.length >= from;
 }
 
-/** True if the policy may allow operations of services. */
 export const offersServices = ({ tools }: Policy): boolean => tools?.some((entry) => entry.includes(':')) ?? true;
 
 /** The parts of an operation that decide whether it is allowed. */

@@ -27,7 +27,6 @@ type ReadLimits = Readonly<typeof defaultReadLimits>;
 /** The limit that stops a read: of the call itself, or of all calls. */
 export type ReachedLimit = 'call' | 'others';
 
-/** Counts what one call has read. */
 export interface ReadCount extends Disposable, ByteLimit {
   readonly limits: ReadLimits;
   readonly exceeded: ReachedLimit | undefined;

@@ -154,7 +154,6 @@ const returnsFalse = ({ answerBody }: Operation, body: Body): boolean =>
     ([path, value]) => returnPath.test(path) && readBoolean(String(value)) === false,
   );
 
-/** Returns the error in an error document, or the error that `errorOf` finds. */
 async function declaredError(operation: Operation, reply: AnsweredReply): Promise<ServiceError | undefined> {
   const { body, response } = reply;
   const { status, headers } = response;
@@ -192,7 +191,6 @@ const hasExpectedField = (operation: Operation, record: unknown): boolean =>
 
 const namesShown = 5;
 
-/** The warning about a record that has none of the expected fields although it should. */
 function allMissingWarning(
   operation: Operation,
   body: Body,
@@ -247,7 +245,6 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const { issues } = parsed.error;
   const missing = issues.filter(({ input }) => input === undefined);
   const wrong = issues.filter(({ input }) => input !== undefined);
-  // `repairField` changes this copy.
   const repaired = structuredClone(answer);
   const warnings: SafeText[] = [];
   for (const issue of wrong) warnings.push(repairField(repaired, issue));

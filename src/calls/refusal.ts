@@ -46,7 +46,6 @@ export function refusalFailure(
   };
 }
 
-/** The outcome of a change that was refused. */
 export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => ({
   kind: 'failed',
   failure: refusalFailure(tool, refusal, { isChange: true }),

@@ -9,9 +9,7 @@ import { regionInHost } from '../util/uri.js';
 import { filled, nextOf } from './advice.js';
 import { httpFailures, isStepName, stepByCode, stepByStatus, stepNamed } from './steps.js';
 
-/** The facts about a call and its error on which the advice depends. */
 export interface RemedyFacts {
-  /** The operation's name in the API. */
   readonly api: string;
   readonly endpoint: Pick<Endpoint, 'origin' | 'bucketInHost'>;
   readonly takesRegion: boolean;

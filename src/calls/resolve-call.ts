@@ -172,11 +172,9 @@ function repeatableArguments(validArgs: Readonly<Record<string, unknown>>, accou
   return account === undefined ? kept : { ...kept, account };
 }
 
-/** The values of the call's secret arguments. */
 export const secretsIn = ({ operation, input }: Pick<ResolvedCall, 'operation' | 'input'>): readonly string[] =>
   (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
 
-/** The options of the client that sends the requests of a call. */
 export const clientOptions = (
   { operation, input }: ResolvedCall,
   { span, onRetry }: Pick<CallContext, 'span' | 'onRetry'>,

@@ -47,11 +47,9 @@ export interface ResolvedChange extends Omit<ResolvedRead, 'kind' | 'fields'> {
   readonly nameBySecretPath?: Readonly<Record<string, string>>;
   /** Made before anything is sent, because an error later would hide the outcome. */
   readonly verificationHint: SafeText;
-  /** Shows the progress. */
   readonly followTool: string | undefined;
   /** The changes of which this one consists, see `Operation.many`. */
   readonly parts?: readonly ResolvedChange[];
-  /** Their things. */
   readonly list?: readonly Fields[] | undefined;
   readonly control: ControlArguments;
   readonly budget: CallBudget;

@@ -19,7 +19,6 @@ import type { ResolvedRead } from './resolved-call.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The circumstances and services of a read. */
 export interface ReadRun extends CallContext, CallDependencies {
   readonly startCount: () => ReadCount;
 }
@@ -82,7 +81,6 @@ function outcomeOf(
   return { kind: 'succeeded', success };
 }
 
-/** A call of several reads, while it runs. */
 interface ReadingMany {
   readonly call: ResolvedRead;
   readonly readCount: ReadCount;
@@ -153,7 +151,6 @@ async function readOneOfMany(
   return { kind: 'stopped' };
 }
 
-/** Returns the limit that a call of several reads has reached. */
 function limitOf({ readCount, readSoFar, run: { signal }, reads }: ReadingMany): SafeText | undefined {
   const { limits, exceeded } = readCount;
   if (exceeded !== undefined) return words(cutReasons[exceeded]);
@@ -278,7 +275,6 @@ async function readPages(
   }
 }
 
-/** Where a read stopped before its end. */
 interface Cut {
   readonly firstUnread: PageStart;
   readonly limit: ReachedLimit | 'answer';

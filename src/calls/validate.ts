@@ -74,7 +74,6 @@ function wantedIn(issue: Issue): readonly { readonly path: readonly PropertyKey[
   return Object.entries(isWanted).some(([type, is]) => is && type === issue.expected) ? [{ path, value }] : [];
 }
 
-/** Copies a value with another one at a path. */
 function withValueIn(value: unknown, [step, ...rest]: readonly PropertyKey[], inner: unknown): unknown {
   if (step === undefined) return inner;
   if (Array.isArray(value))
@@ -179,7 +178,6 @@ function problemsOfIssue(issue: Issue, operation: Arguments, argumentName: Argum
     const suggestion = knownNames.find((known) => lastStep(known) === similar);
     return { shownName: own(isTopLevel ? name : `${path}.${name}`), suggestion };
   });
-  // The known names are listed once.
   const listedAt = unknown.findIndex(({ suggestion }) => suggestion === undefined);
   return unknown.map(({ shownName, suggestion }, index) => {
     // The account was taken out already if there are several.

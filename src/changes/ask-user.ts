@@ -20,7 +20,6 @@ export interface AddedChange {
   readonly proof: string;
 }
 
-/** For an operation that takes no name of a secret. */
 const notOnPage = next(
   'user',
   'decide',
@@ -54,7 +53,6 @@ export async function addChange(
   return { kind: 'added', change: added.change, proof: proof.token };
 }
 
-/** The result of asking the person behind a call. */
 export type Asked =
   | { readonly kind: 'decided'; readonly change: Change; readonly decision: Decision }
   | Question

@@ -99,7 +99,6 @@ export function createQuestionQueue() {
   };
 }
 
-/** The services that all changes share. */
 export interface ChangeDependencies extends CallDependencies {
   readonly store: Changes;
   readonly questions: ReturnType<typeof createQuestionQueue>;

@@ -72,7 +72,6 @@ export function stateOf(change: Change, { page }: Pick<ChangeRun, 'page'>): Ende
   }
 }
 
-/** The refusal that tells of a decision against a change. */
 export function refusalOf(
   { id, mode, question, options }: Pick<Change, 'id' | 'mode' | 'question' | 'options'>,
   { kind, way, reason, answeredAfterMs = 0, isDismissed = false, replacedBy }: Decision,
@@ -120,7 +119,6 @@ function decisionClause({ kind, way, person, replacedBy }: Decision): SafeText {
   return kind === 'approved' ? say`${who} agreed` : say`${who} declined`;
 }
 
-/** The decision that stands, in a sentence. */
 export const decisionText = (
   { decidedAt, madeAt }: Pick<Change, 'decidedAt' | 'madeAt'>,
   standing: Decision,

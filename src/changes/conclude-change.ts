@@ -244,7 +244,6 @@ function stepAfterFailedEntries(failed: FailedEntries): Next {
   return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: no others are known to have failed.`);
 }
 
-/** Adds notes, such as about other changes. */
 export const withNotes = (outcome: EndedOutcome, newNotes: readonly SafeText[]): EndedOutcome =>
   newNotes.length === 0 ? outcome : withFields(outcome, ({ notes = [] }) => ({ notes: [...notes, ...newNotes] }));
 
@@ -259,13 +258,11 @@ const withFields = (
     ? { ...outcome, failure: { ...outcome.failure, ...fieldsOf(outcome.failure) } }
     : { ...outcome, success: { ...outcome.success, ...fieldsOf(outcome.success) } };
 
-/** The parts of a call that determine how its progress can be followed. */
 export type FollowedCall = Pick<
   ResolvedChange,
   'operation' | 'change' | 'endpoint' | 'shownInput' | 'followTool' | 'verificationHint'
 >;
 
-/** The step after an accepted change: call the read that shows its progress, or look in the console. */
 function stepAfterAccepted(call: FollowedCall, tellOutcome: SafeText, record?: unknown): Next {
   const read = followingRead(call, record);
   if (read !== undefined) {

@@ -100,7 +100,6 @@ export async function decideForCall(change: Change, decision: Decision, run: Cha
   return decided.kind === 'decided' ? decided.outcome : decided;
 }
 
-/** A click on a plan. */
 export interface Click {
   readonly decision: 'accept' | 'decline';
   readonly where: 'view' | 'page';

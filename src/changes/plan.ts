@@ -105,7 +105,6 @@ const risksOf = ({ operation, change }: Pick<ResolvedChange, 'operation' | 'chan
   ...((change.irreversible ?? operation.effect === 'delete') ? (['no way back'] as const) : []),
 ];
 
-/** Label of the accepting button, with the risks. */
 export function acceptOf(call: Pick<ResolvedChange, 'operation' | 'change' | 'input'>): SafeText {
   const risks = risksOf(call).map((risk) => words(risk));
   const risk = risks.length === 0 ? words('') : say` (${join(risks, ', ')})`;
@@ -181,7 +180,6 @@ export function cautionsOf(plan: Plan): readonly SafeText[] {
 export const consequencesOf = (plan: Plan): readonly SafeText[] =>
   plan.consequences.filter((consequence) => !riskSentencesOf(plan).some((risk) => risk.text === consequence.text));
 
-/** The lines of a plan below the question. */
 export function planDetails(plan: Plan): readonly SafeText[] {
   const { found, also } = plan;
   const defaults = plan.defaults.map(({ name, value }) => say`${name}: ${value}`);

@@ -63,7 +63,6 @@ export const mayConfirm = (mode: ConsentMode): boolean => isWayOf(mode, 'confirm
 
 export const isWayOf = (mode: ConsentMode, way: DecisionWay): boolean => rules[mode].ways.includes(way);
 
-/** The facts on which `decideConsent` decides. */
 export interface ConsentRequest {
   readonly mode: ConsentMode;
   readonly planOnly: boolean;

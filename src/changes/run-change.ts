@@ -101,7 +101,6 @@ const unsent = ({ operation }: ResolvedChange, failure: Failure) => {
   return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } } as const;
 };
 
-/** Finds the things of a change of several, and keeps the list in the call. */
 async function chooseThings(
   call: ResolvedChange,
   many: NonNullable<ResolvedChange['operation']['many']>,

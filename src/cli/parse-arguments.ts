@@ -5,7 +5,6 @@ import { own, type SafeText, say, words } from '../util/safe-text.js';
 
 type OptionKinds = Readonly<Record<string, 'switch' | 'value'>>;
 
-/** The arguments and options that a command takes. */
 export interface CommandSyntax {
   /** Maximum number of arguments that are not options. */
   readonly positionals?: number;

@@ -10,7 +10,6 @@ import { serverLog } from './terminal-log.js';
 /** Time limit for running changes after a termination signal (milliseconds). */
 const graceMs = 10_000;
 
-/** What a command needs to serve. */
 export interface Serving {
   readonly runtime: Runtime;
   readonly log: Log;

@@ -46,7 +46,6 @@ export const isVisible = (change: Change, user: PageUser, accounts: Accounts): b
   (user.mayApprove || isOwnChange(change, user)) &&
   accountFor(change, user, accounts) !== undefined;
 
-/** Returns the reason why a person may not decide on a change. */
 export function reasonAgainst(change: Change, user: PageUser, accounts: Accounts): SafeText | undefined {
   const account = accountFor(change, user, accounts);
   if (account === undefined) return words('You have no access to the account of this change.');
@@ -121,10 +120,8 @@ const clickSchema = z.object({
 
 type PageClick = z.output<typeof clickSchema>['arguments'];
 
-/** Reads a tool call of the change view. */
 export const readClick = (params: unknown): PageClick | undefined => clickSchema.safeParse(params).data?.arguments;
 
-/** Takes a click, and returns the new content of the change view. */
 export async function answerClick(
   change: Change,
   click: PageClick & { readonly decision: 'accept' | 'decline' },

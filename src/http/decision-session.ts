@@ -60,7 +60,6 @@ const schema = lazy(() =>
   }),
 );
 
-/** The session of a signed-in person, as the cookie holds it. */
 export type DecisionSession = Readonly<z.output<ReturnType<typeof schema>>>;
 
 export const sessionMs = 8 * 60 * 60 * 1000;
@@ -70,7 +69,6 @@ export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
 
 export type NewSession = Omit<DecisionSession, 'csrf'>;
 
-/** The person at a page. */
 export interface PageUser extends Pick<DecisionSession, 'personId' | 'mayApprove' | 'scopes'> {
   /** Undefined for the person at this machine, who may use every account. */
   readonly person: string | undefined;

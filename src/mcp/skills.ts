@@ -38,7 +38,6 @@ const skillTable: Readonly<Record<string, Skill>> = {
   },
 };
 
-/** Names of the skills that are of use with these tools. */
 export const skillsFor = (tools: readonly string[]): readonly string[] =>
   Object.entries(skillTable).flatMap(([skill, { tool }]) => (tool === undefined || tools.includes(tool) ? skill : []));
 

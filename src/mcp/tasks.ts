@@ -30,7 +30,6 @@ interface TaskContext {
   readonly requestOf: (requestContext: ServerContext) => {
     readonly client: Client;
     readonly context: ChangeContext;
-    /** The result that a call with this outcome has. */
     readonly resultOf: (outcome: EndedOutcome) => CallToolResult;
   };
 }

@@ -29,11 +29,9 @@ export type ServiceCall =
       readonly kind: 'call';
       readonly operation: Operation;
       readonly args: Readonly<Record<string, unknown>>;
-      /** Adds the place of an argument to its name. */
       readonly argumentName: ArgumentName;
     };
 
-/** Answers a search or a description, or returns the call to make. */
 export async function serviceCall(
   tool: string,
   args: unknown,

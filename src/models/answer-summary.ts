@@ -33,7 +33,6 @@ export function answerSummary(
   return !isChange && (saysMore || nextPageFields(record).length > 0) ? say`${summary} More follow.` : summary;
 }
 
-/** Describes the one thing that a read was about. */
 export function thingSummary(operationName: string, record: Fields): SafeText {
   const facts = factsIn(thingIn(operationName, record));
   if (facts.length === 0) return answerSummary(operationName, record, { isChange: false });
@@ -56,7 +55,6 @@ function thingIn(operationName: string, record: Fields): Fields {
   return isHolder ? thingIn(operationName, first.only) : record;
 }
 
-/** Single values come first, then tags, then the longest lists. */
 function factsIn(record: Fields): readonly SafeText[] {
   const scalars = scalarsOf(record)
     .slice(0, scalarsShown)

@@ -6,7 +6,6 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** This file finds arguments by the names that calls and files of operations give. */
 
-/** True if `names` contains a name of the argument. */
 export const isNamed = (names: readonly string[], argument: Member): boolean =>
   namesOf(argument).some((name) => names.includes(name));
 

@@ -49,7 +49,6 @@ function hasHeaderNames(value: unknown): boolean {
   return isDistinct && names.every((name) => /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(name));
 }
 
-/** Returns the schema that checks the value of an argument, or of an entry of a list or map. */
 export function valueSchema(member: Member, around: readonly string[] = []): z.ZodType {
   const { shape } = member;
   const limits = limitsOf(member);

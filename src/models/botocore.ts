@@ -108,7 +108,6 @@ type BotocoreShape = z.output<typeof shapeSchema>;
 type BotocoreReference = z.output<typeof reference>;
 type BotocoreWaiter = z.output<typeof companionsSchema>['waiters']['waiters'][string];
 
-/** True if a parsed file has the form of botocore's models. */
 export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
   'metadata' in json && 'operations' in json && 'shapes' in json && !('smithy' in json);
 

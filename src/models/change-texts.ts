@@ -227,7 +227,6 @@ const isListOfNames = (field: Member): boolean =>
 
 const isListOfTexts = ({ shape }: Member): boolean => shape.kind === 'list' && shape.element.shape.kind === 'text';
 
-/** Singular name in words without its ending: `instance`. */
 const kindOf = ({ memberName }: Member): string =>
   [...nameEndings, urlEnding]
     .reduce((text, ending) => text.replace(ending, ''), singular(nameInWords(memberName).toLowerCase()))
@@ -242,7 +241,6 @@ const identifierOf = (field: Member, path: string): Identifier => ({
   isName: true,
 });
 
-/** True if the name of an operation ends with a kind of thing. */
 const isNamesake = (identifier: Identifier | undefined, operationName: string): boolean =>
   identifier !== undefined &&
   identifier.kind !== '' &&

@@ -90,7 +90,6 @@ async function filesAt(path: string): Promise<readonly string[]> {
   return names.map((name) => join(path, name));
 }
 
-/** Returns the problems of the file. */
 async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise<readonly string[]> {
   const { models, services, extend } = await readOperationsFile(path);
   const problems = [...addExtensions(extend, path, loaded), ...(await addServices(services, path, loaded))];

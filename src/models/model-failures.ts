@@ -4,7 +4,6 @@ import type { ModelOperation } from './model.js';
 /** Matches names such as `Errors`, `FailedEntries`, `UnprocessedItems` and `InvalidParameters`. */
 const namesFailures = /error|fail|unprocessed|unsuccess|^invalid/i;
 
-/** Finds the failed entries in the answer to a change that may be done in part. */
 export function failuresOf({ output }: ModelOperation): Pick<Operation, 'failures' | 'failureField'> | undefined {
   const collections = output.members.flatMap(({ name, shape }) =>
     shape.kind === 'list' || shape.kind === 'map'

@@ -17,7 +17,6 @@ export interface Member {
   readonly memberName: string;
   /** Name in bodies of requests, or that of the header or parameter of an argument. Calls may have it in place of `name`. */
   readonly requestName: string;
-  /** Traits of the member only. */
   readonly ownTraits: Traits;
   /** Traits of the member and of its target. The member's traits take precedence. */
   readonly traits: Traits;

@@ -12,7 +12,6 @@ import { UnusableFile } from './settings-schema.js';
 
 export interface OpenService {
   readonly model: Model;
-  /** Returns an operation that can be made, if there is one. */
   anyOperation(): Operation | undefined;
   /** Returns the exact name of an operation, of which only case and separators may differ. @throws ModelError if there is none */
   nameOf(given: string): string;

@@ -83,7 +83,6 @@ async function newestModel(folder: string, service: string): Promise<string | un
 
 const dateInName = /[-.]\d{4}-\d\d-\d\d(?=\.|$)/;
 
-/** Returns the name of the service of a file or a folder. */
 const nameOf = (entry: string): string =>
   entry
     .replace(isModel, '')

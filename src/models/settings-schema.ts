@@ -22,7 +22,6 @@ export const matching = (rule: RegExp, expected: string) => z.string('must be te
 
 const sourcePath = matching(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId');
 
-/** The schema of the read that shows the progress of a change. */
 export const followSchema = onlyFields({
   read: limitedText(100),
   arguments: z.record(

@@ -11,7 +11,6 @@ import { bucketRegion, flag, pathName, planArguments, text } from './schema/fiel
 import { shownAs, unlisted } from './schema/outputs.js';
 import { type FoundUpload, foundUpload, foundUploads, sizesOf } from './upload/find-uploads.js';
 
-/** Most uploads of one plan. */
 const mostUploads = 1000;
 
 const hoursOfUnit: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 };

@@ -324,7 +324,6 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
     },
   ): Output;
   parts?(state: State, input: Input): readonly UploadPart[] | undefined;
-  /** For progress messages. */
   count(record: Lenient<z.output<PageSchema>>): number;
 }
 
@@ -344,7 +343,6 @@ export type Lenient<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]?: Lenient<T[Key]> | undefined }
     : T;
 
-/** An operation that is written by hand. */
 export interface DefinedOperation<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodObject = z.ZodObject,
@@ -359,7 +357,6 @@ export type ExampleInput = Readonly<Record<string, unknown>>;
 export const exampleOf = ({ example }: Operation): ExampleInput | undefined =>
   typeof example === 'function' ? example() : example;
 
-/** Finds the read that `follow` names. */
 export function readOfFollow(
   { service }: Pick<Operation, 'service'>,
   follow: Follow,

@@ -1,6 +1,5 @@
 import { forReader, type SafeText, say, sentence, type Wording, words } from '../util/safe-text.js';
 
-/** Who has to take the next step. */
 export const actors = ['agent', 'user', 'operator', 'nobody'] as const;
 export type Actor = (typeof actors)[number];
 
@@ -37,6 +36,5 @@ export const callAgain = forReader({ agent: 'call again', person: 'try again' })
 
 export const theyWant = forReader({ agent: 'they still want', person: 'you still want' });
 
-/** A sentence that only models need. */
 export const forAgent = <const Text extends string>(text: Wording<Text>): SafeText =>
   forReader({ agent: words(text), person: '' });

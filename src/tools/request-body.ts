@@ -1,4 +1,3 @@
-/** The content of a request. */
 export type RequestBody = BodyOptions &
   (
     | { readonly kind: 'json'; readonly value: Readonly<Record<string, unknown>> }
@@ -12,7 +11,6 @@ interface BodyOptions {
   readonly contentMd5?: boolean;
 }
 
-/** Makes a JSON body without undefined fields. */
 export const json = (value: Readonly<Record<string, unknown>>, options: BodyOptions = {}): RequestBody => ({
   kind: 'json',
   value,

@@ -3,7 +3,6 @@ import type { Operation } from '../../tools/define-operation.js';
 import { english, type Translator } from '../../util/language.js';
 import { type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 
-/** Returns the view that shows an operation's results. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
   if (change !== undefined) return 'change';
   return pages?.parts === undefined ? undefined : 'upload';

@@ -137,7 +137,6 @@ interface CacheFile {
 
 const pathOf = ({ folder, beginning, ending }: CacheFile): string => join(folder, beginning + ending);
 
-/** Bytes. */
 const largestCache = 200_000_000;
 /** Bytes of the hash before the index. */
 const hashLength = 32;

@@ -43,7 +43,6 @@ function boundsText(minimum: number, maximum: number): string {
   return hasMinimum ? ` of at least ${minimum}` : '';
 }
 
-/** One of a fixed list of whole numbers. */
 export const oneOfNumbers = <const Values extends readonly [number, ...number[]]>(values: Values) =>
   z.preprocess(fromDigits, z.literal([...values]));
 
@@ -98,7 +97,6 @@ export const region = () =>
     .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name, such as jp-east-1')
     .max(32, 'must be a region name, such as jp-east-1');
 
-/** The region of a bucket. */
 export const bucketRegion = () =>
   region().describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.').optional();
 

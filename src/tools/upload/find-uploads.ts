@@ -71,7 +71,6 @@ type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof uploadsFields>>>> 
 const ofBucket = z.object(uploadsFields()).partial();
 type UploadsOfBucket = z.output<typeof ofBucket> & { readonly bucket?: string | undefined };
 
-/** Reads the uploads of a record. */
 export const foundUploads = (record: Readonly<Record<string, unknown>>): readonly FoundUpload[] =>
   ofBucket.parse({ uploads: record.uploads }).uploads ?? [];
 

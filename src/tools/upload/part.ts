@@ -1,4 +1,3 @@
-/** A part that the object storage has received. */
 export interface UploadPart {
   readonly partNumber: number;
   /** Bytes; NaN if not readable. */
@@ -39,6 +38,5 @@ export function gapsBelow(ranges: readonly Range[]): Range[] {
   });
 }
 
-/** The count of numbers in ranges. */
 export const countOf = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);

@@ -52,7 +52,6 @@ export function xmlRecord(
 
 const leadingCapitals = /^[A-Z]+(?![a-z])|^[A-Z]/;
 
-/** Returns a part whose ETag has no quotation marks. */
 export function withPlainEtag(part: unknown): unknown {
   if (!isObject(part) || typeof part.etag !== 'string') return part;
   return { ...part, etag: part.etag.replace(/^"(.*)"$/s, '$1') };
@@ -145,7 +144,6 @@ export function nowOf({ answeredAt, receivedAt }: AnswerTimes, newest: number | 
 export function firstThatFit<Entry>(entries: readonly Entry[], maximumCharacters: number): Entry[] {
   let length = 0;
   const firstThatDoesNotFit = entries.findIndex((entry) => {
-    // The comma takes another character.
     length += JSON.stringify(entry).length + 1;
     return length > maximumCharacters;
   });

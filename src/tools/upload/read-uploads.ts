@@ -16,7 +16,6 @@ export interface OpenUpload {
   readonly size?: number | undefined;
 }
 
-/** The arguments of a call that say which uploads to list. */
 interface UploadFilter {
   readonly prefix?: string | undefined;
   readonly uploadId?: string | undefined;
@@ -32,18 +31,15 @@ type PageRecord = Lenient<{
   uploads: OpenUpload[];
 }>;
 
-/** The query parameters of the first page. */
 export const firstStart = ({ keyMarker, uploadIdMarker }: UploadFilter): PageStart => ({
   ...(keyMarker !== undefined && { 'key-marker': keyMarker }),
   ...(uploadIdMarker !== undefined && { 'upload-id-marker': uploadIdMarker }),
 });
 
-/** The state while the pages are read. */
 interface UploadListing {
   /** If buckets are listed and not uploads. */
   readonly buckets: { readonly name?: string | undefined }[];
   readonly all: OpenUpload[];
-  /** The times of the last answer. */
   times: AnswerTimes;
   /** Identities of the uploads that were read, because pages may overlap. */
   readonly seen: Set<string>;

@@ -26,7 +26,6 @@ export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFiel
 export const summarySentences = (summary: Summary, upload: SafeText): SafeText =>
   join([contentSentence(summary, upload), ...paceSentences(summary), ...missingSentences(summary)], ' ');
 
-/** Describes the beginning of a list of parts. */
 export function beginningSentences(summary: Summary, upload: SafeText, isLonger: boolean): SafeText {
   const { partCount = 0, totalBytes, highestPart } = summary;
   const more = words(isLonger ? 'has more parts than were read' : 'may have more parts than were read');
@@ -110,7 +109,6 @@ function named(ranges: Summary['missing'] = []): SafeText {
   return listed(numbers.length > 5 ? [...numbers.slice(0, 5), words('others')] : numbers);
 }
 
-/** Describes a page of parts. */
 export function pageSentences(page: {
   readonly object?: string | undefined;
   readonly parts?: readonly { readonly size?: number | undefined }[] | undefined;
@@ -124,7 +122,6 @@ export function pageSentences(page: {
   return say`${counted(parts.length, 'part')} of ${quoted(object, longestKey)} on this page${after}, ${size}. ${more}`;
 }
 
-/** Returns the step after the summary of an upload. */
 export function nextOfUpload(
   { partCount = 0, percent, stopped, secondsLeft, isListed }: Summary,
   canAbort: boolean,

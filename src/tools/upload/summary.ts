@@ -10,7 +10,6 @@ const range = () => shownAs(z.object({ from: z.int(), to: z.int() }), 'from, to'
 const count = () => z.int().optional();
 const text = () => z.string().optional();
 
-/** The fields of a summary, for a schema. */
 export const summaryFields = lazy(() => ({
   partCount: count(),
   highestPart: count(),
