@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -89,6 +88,8 @@ export function browserProgram({ platform, env }: Pick<Terminal, 'platform' | 'e
 
 /** Opens a secret address in the browser. The caller removes the returned file, which has the address, when the page is no longer needed. */
 async function openBrowser(url: string, program: string): Promise<{ remove(): Promise<void> } | undefined> {
+  // Few servers need it, and it would make each start slower.
+  const { spawn } = await import('node:child_process');
   const startProgram = (...args: readonly string[]) =>
     spawn(program, args, { stdio: 'ignore', detached: true })
       .on('error', () => undefined)

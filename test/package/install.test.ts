@@ -235,8 +235,6 @@ describe("operations of one's own, in an empty folder", () => {
 
   it.each(ways)('are checked from %s', (_way, command) => {
     const checked = inFolder(command, ['operations', 'check', '.']);
-    expect(checked).toContain('GET https://storage.example.com/');
-    expect(checked).toMatch(/<Key>old\/report\.csv<\/Key>/);
     expect(checked).toMatch(/operations: 7, problems: 0\n$/);
   });
 });
