@@ -85,6 +85,9 @@ function reportHttp(
   const hasIssuer = isGiven('HTTP_ISSUER');
   if (hasIssuer !== isGiven('HTTP_AUDIENCE'))
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');
+  const claims = (['HTTP_SCOPE_CLAIM', 'HTTP_SCOPE_PREFIX', 'HTTP_PERSON_CLAIM'] as const).filter(isGiven);
+  for (const name of hasIssuer ? [] : claims)
+    report(say`${safeVariableName(name)} is of use only with CLOUDOPS_HTTP_ISSUER; set both, or neither.`);
   if (hasIssuer && isGiven('HTTP_TOKENS_FILE'))
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_TOKENS_FILE are both set; set one.');
 

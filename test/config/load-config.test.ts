@@ -280,6 +280,7 @@ describe('the page for decisions', () => {
         CLOUDOPS_HTTP_AUDIENCE: 'cloudops',
       },
     ],
+    ['such a claim without an issuer', { CLOUDOPS_HTTP_PERSON_CLAIM: 'oid' }],
     ['a page without a state key', { CLOUDOPS_HTTP_PUBLIC_URL: page }],
     ['a page over plain http', { CLOUDOPS_HTTP_PUBLIC_URL: 'http://cloudops.example.com', CLOUDOPS_STATE_KEY: key }],
   ])('%s is refused', (_what, env) => {
