@@ -186,9 +186,12 @@ function logCall(
 ): void {
   const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
   const { changeId: id } = failure ?? (outcome.kind === 'succeeded' ? outcome.success : {});
-  const { code, mayHaveHappened = failure && false } = failure ?? {};
-  const about = { ok: failure === undefined, outcome: outcomeLabel(outcome), code, mayHaveHappened };
-  log(mayHaveHappened ? 'warn' : 'info', 'call', { tool, account, ...about, caller: principal?.name, id });
+  const about = {
+    ok: failure === undefined,
+    outcome: outcomeLabel(outcome),
+    ...(failure && { code: failure.code, mayHaveHappened: failure.mayHaveHappened ?? false }),
+  };
+  log(failure?.mayHaveHappened ? 'warn' : 'info', 'call', { tool, account, ...about, caller: principal?.name, id });
 }
 
 /** A change that throws was not sent, because nothing throws after the first byte. */

@@ -26,7 +26,7 @@ export type Answer =
       readonly problem: SafeText;
       /** True if the answer may come from a proxy or hold an unreadable error. */
       readonly mayHaveFailed: boolean;
-      /** Set if the body begins in the right format. */
+      /** A body that is cut or broken, or too large. */
       readonly malformed?: Extract<Body, { kind: 'malformed' }> | undefined;
     }
   | { readonly kind: 'failed'; readonly failure: Failure };

@@ -75,7 +75,7 @@ export async function askUser(planned: PlannedChange, run: ChangeRun): Promise<A
   if (added.kind === 'refused') return added;
   elicitor.show?.(row.plan);
   return askUntilAnswered(added, question, elicitor, run).catch(async (error: unknown) => {
-    // The server stops, so nobody will respond any more.
+    // The server stops, so no response will come any more.
     await run.store.decide(row.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
     throw error;
   });
@@ -124,7 +124,7 @@ export function readResponse(
 function decisionOf(change: Change, { kind, reason }: FormResponse, answeredAfterMs: number | undefined): Asked {
   if (kind === 'notAsked') return { kind: 'notAsked', change };
   const decided = (decision: Decision): Asked => ({ kind: 'decided', change, decision });
-  // Nobody responded.
+  // No response.
   if (kind === 'interrupted') return decided({ kind: 'withdrawn', way: 'withdrawn' });
   // A wrong name is no refusal.
   if (kind === 'wrongName') return decided({ kind: 'withdrawn', way: 'asked' });

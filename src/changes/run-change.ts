@@ -256,7 +256,7 @@ async function answerWithPlan(
   const { page, now, questionLimits, guide } = run;
   const { call, row } = planned;
   const added = await addIfOpen(planned, options, run);
-  // With `planOnly`, the plan is shown even if nobody can agree to it.
+  // With `planOnly`, the plan is shown all the same.
   if (added?.kind === 'refused' && !call.control.planOnly) return added;
   const stored = added?.kind === 'added' ? added : undefined;
   const onPage = stored?.change.options.onPage === true;

@@ -83,7 +83,7 @@ const noConsentCode = 3;
 function exitCodeOf(outcome: EndedOutcome, isPlanOnly: boolean): number {
   if (outcome.kind === 'succeeded') {
     const { outcome: state } = outcome.success;
-    // With `planned`, nobody was asked. With `waiting`, a person can still decide.
+    // `planned` asked no person. With `waiting`, a person can still decide.
     if ((state === 'planned' || state === 'waiting') && !isPlanOnly) return noConsentCode;
     return state === 'partly' ? 6 : 0;
   }

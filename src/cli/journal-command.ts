@@ -76,7 +76,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
       if (stop?.aborted) break;
       isEmpty = false;
       buffer += `${format(change)}\n`;
-      // With `--follow`, somebody waits for each change. Otherwise, writing each by itself is much slower.
+      // With `--follow`, readers wait for each change. Otherwise, writing each by itself is much slower.
       if (follow !== undefined || buffer.length > 64 * 1024) await flush();
     }
     if (buffer !== '') await flush();

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import type { Account } from '../calls/account.js';
-import type { Cloud } from '../calls/endpoint.js';
-import { endpointSetting } from '../calls/endpoint.js';
+import { type Cloud, endpointSetting } from '../calls/endpoint.js';
 import { isAllowed, isNamedIn, matches, offersServices, type Policy } from '../calls/policy.js';
 import { isAsStrict } from '../changes/required-consent.js';
 import type { ServiceSources } from '../models/service-sources.js';
@@ -39,7 +38,7 @@ export interface AccountsConfig {
   readonly areNamed: boolean;
 }
 
-/** Settings that belong together: those of the environment, or those of an account with what it inherits. */
+/** Settings of the environment, or of an account with what it inherits. */
 export interface SettingGroup {
   readonly explicit: ExplicitValues;
   readonly values: SettingValues;
@@ -256,10 +255,11 @@ function reportTools(values: SettingValues, { operations, services }: Tools, nam
   const isOfService = (tool: string) =>
     tool.includes(':') && serviceNames.some((name) => matches(tool.split(':')[0] ?? '', name));
   const unknownTools = (values.TOOLS ?? []).filter((tool) => !names.includes(tool) && !isOfService(tool));
+  const more = serviceNames.length > 12 ? say` and ${serviceNames.length - 12} more` : say``;
   const patterns =
     serviceNames.length === 0
       ? words('operations such as ec2:Describe* need CLOUDOPS_MODELS')
-      : say`patterns such as ${own(`${serviceNames[0]}:Describe*`)} are for the services ${namesOf(serviceNames.slice(0, 12))}`;
+      : say`patterns such as ${own(`${serviceNames[0]}:Describe*`)} are for the services ${namesOf(serviceNames.slice(0, 12))}${more}`;
   for (const tool of unknownTools)
     report(
       say`${nameOf('TOOLS')} names ${quoted(tool, 60)}, which is not a tool; the tools are ${namesOf(names)}, and ${patterns}.`,

@@ -2,11 +2,22 @@ import { markdownTable, sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
 import type { AccountsConfig } from './accounts.js';
 import type { Config } from './load-config.js';
-import { helpOf, settingNames, settings, variableName } from './settings.js';
+import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
 
 /** Settings that callers over HTTP may see. Key IDs, paths and addresses are for the operator only. */
-const shared =
-  /^(REGIONS?|STORAGE_HEADERS|TOOLS|READ_ONLY|CONFIRM|CONFIRM_DELETE|TIMEOUT_MS|MAX_ATTEMPTS|HTTP_RATE|SANDBOX)$/;
+const sharedSettings: readonly Setting[] = [
+  'REGION',
+  'REGIONS',
+  'STORAGE_HEADERS',
+  'TOOLS',
+  'READ_ONLY',
+  'CONFIRM',
+  'CONFIRM_DELETE',
+  'TIMEOUT_MS',
+  'MAX_ATTEMPTS',
+  'HTTP_RATE',
+  'SANDBOX',
+];
 
 export function describeConfig(
   { origins, values, accounts }: Config,
@@ -14,7 +25,7 @@ export function describeConfig(
   names: readonly string[],
 ): string {
   const rows = settingNames
-    .filter((setting) => viewer === 'operator' || shared.test(setting))
+    .filter((setting) => viewer === 'operator' || sharedSettings.includes(setting))
     .map((setting) => {
       const row = settings[setting];
       const [name, help] = [variableName(setting), helpOf(row)];

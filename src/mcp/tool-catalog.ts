@@ -71,9 +71,11 @@ export function createToolCatalog(offered: Offered) {
     tools,
     offerTo(principal: Principal | undefined): Offer {
       const scopesJson = JSON.stringify(principal?.scopes ?? null);
+      const cached = offers.get(scopesJson);
+      if (cached !== undefined) return cached;
       // Bounds the cache, because tokens may have any scopes.
       if (offers.size === 100) offers.clear();
-      const offer = offers.get(scopesJson) ?? makeOffer(tools, offered, principal);
+      const offer = makeOffer(tools, offered, principal);
       offers.set(scopesJson, offer);
       return offer;
     },

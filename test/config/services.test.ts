@@ -130,6 +130,17 @@ describe('CLOUDOPS_TOOLS', () => {
     expect(problems({ CLOUDOPS_TOOLS: tools }, {}, own)).toEqual(expected);
   });
 
+  test('counts the services that the sentence does not name', () => {
+    const services = new Map(
+      [...(own.services ?? [])].flatMap(([, source]) =>
+        Array.from({ length: 15 }, (_, index) => [`s${index}`, source] as const),
+      ),
+    );
+    expect(problems({ CLOUDOPS_TOOLS: 'disks' }, {}, { ...own, services })).toEqual([
+      expect.stringMatching(/ are for the services s0, .*s11 and 3 more\.$/),
+    ]);
+  });
+
   test('with only patterns leaves tools to offer, if there are services', () => {
     expect(problems({ CLOUDOPS_TOOLS: 'disks:*', CLOUDOPS_READ_ONLY: '1' }, {}, own)).toEqual([]);
   });
