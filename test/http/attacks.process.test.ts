@@ -211,17 +211,8 @@ describe('who may not enter a server that is not on loopback alone', () => {
 
 const median = (ordered: readonly number[]) => ordered[ordered.length >> 1] ?? Number.POSITIVE_INFINITY;
 
-/** The factor by which other work of the machine slows this process down. */
-function timesSlower(): number {
-  const began = performance.now();
-  const before = process.cpuUsage();
-  const workedMs = () => {
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1000;
-  };
-  while (workedMs() < 200);
-  return Math.max(1, (performance.now() - began) / workedMs());
-}
+/** How long Kubernetes waits for a probe, if the probe does not say. */
+const probeMs = 1000;
 
 /** Number of concurrent calls of one caller. It is within all limits. */
 const callsAtOnce = 31;
@@ -261,24 +252,22 @@ test.each([
   ['more arguments than a message may have values', 20_000, 413],
   ['as many as it may', 4_990, 200],
 ])(
-  '%s take little memory, and health is told within 100 ms meanwhile',
+  '%s take little memory, and health is told meanwhile',
   async (_what, count, status) => {
     const args = ['--sandbox', `CLOUDOPS_HTTP_TOKENS_FILE=${tokensFile()}`, 'CLOUDOPS_HTTP_RATE=100000'];
     const server = await startHttpProcess(args, { nodeArgs: ['--max-old-space-size=256'] });
     const names = Array.from({ length: count }, (_, index) => `n${index.toString(36)}`);
     const call = JSON.stringify(toolCall('list_parts', Object.fromEntries(names.map((name) => [name, 1]))));
-    // If the machine has other work, even an idle server answers slowly.
-    const bound = Math.max(100 * timesSlower(), 10 * median(await watchHealth(server.metricsOrigin, delay(500))));
     // Several rounds, because the first round compiles code.
     const medians: number[] = [];
-    for (let round = 0; round < 5 && !medians.some((each) => each < bound); round += 1) {
+    for (let round = 0; round < 5 && !medians.some((each) => each < probeMs); round += 1) {
       const attacked = attack(server.url, call, 1500);
       const waits = await watchHealth(server.metricsOrigin, attacked);
       expect((await attacked).statuses).toEqual([status]);
       expect((await attacked).longest).toBeLessThan(20_000);
       medians.push(median(waits));
     }
-    expect(Math.min(...medians)).toBeLessThan(bound);
+    expect(Math.min(...medians)).toBeLessThan(probeMs);
     expect((await answerOf(await post(server.url, list, tokenOf(token)))).result).toBeDefined();
     await server.stop();
   },
@@ -329,16 +318,15 @@ test.each<[string, (marker: number) => string, object]>([
     };
     const server = await startHttpProcess([], { env, nodeArgs: ['--max-old-space-size=256'] });
     const call = JSON.stringify(toolCall('list_multipart_uploads', { bucket: 'b' }));
-    const bound = Math.max(100 * timesSlower(), 10 * median(await watchHealth(server.metricsOrigin, delay(500))));
     const medians: number[] = [];
-    for (let round = 0; round < 5 && !medians.some((each) => each < bound); round += 1) {
+    for (let round = 0; round < 5 && !medians.some((each) => each < probeMs); round += 1) {
       const attacked = attack(server.url, call, 3000);
       const waits = await watchHealth(server.metricsOrigin, attacked);
       expect((await attacked).statuses).toEqual([200]);
       expect((await attacked).longest).toBeLessThan(200_000);
       medians.push(median(waits));
     }
-    expect(Math.min(...medians)).toBeLessThan(bound);
+    expect(Math.min(...medians)).toBeLessThan(probeMs);
     const { result } = await answerOf(await post(server.url, call, tokenOf(token)));
     expect(result).toMatchObject({ structuredContent: told });
     await server.stop();
