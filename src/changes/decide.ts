@@ -43,19 +43,14 @@ export type DecisionResult =
   /** No decision was stored, and the change may still wait. */
   | Refusal;
 
-/** Decides on a change and, if it is approved, carries it out. */
-export async function decide(change: Change, decision: Decision, run: ChangeRun): Promise<DecisionResult> {
-  const stored = await storeDecision(change, decision, run);
-  if (stored.kind !== 'approved') return stored;
-  return { ...stored, kind: 'decided', outcome: await carryOut(stored.change, run) };
+/** A change that is still to be carried out. */
+interface Approved {
+  readonly kind: 'approved';
+  readonly change: Change;
 }
 
-/** Stores a decision on a change. An approved change is still to be carried out. */
-export async function storeDecision(
-  change: Change,
-  given: Decision,
-  run: ChangeRun,
-): Promise<DecisionResult | { readonly kind: 'approved'; readonly change: Change }> {
+/** Stores a decision on a change. */
+async function decide(change: Change, given: Decision, run: ChangeRun): Promise<DecisionResult | Approved> {
   const { store, heldArguments, log } = run;
   const decision = { ...given, reason: await redactReason(given.reason, change, run) };
   const decided = await store.decide(change.id, decision);
@@ -93,11 +88,17 @@ async function redactReason(reason: string | undefined, change: Change, run: Cha
 
 type CallResult = EndedOutcome | Refusal;
 
-/** Decides on a change for a call. Returns the outcome, or the decision that stands. */
-export async function decideForCall(change: Change, decision: Decision, run: ChangeRun): Promise<CallResult> {
+/** Stores the decision of a call. Returns the approved change, the outcome, or the decision that stands. */
+export async function decideInCall(change: Change, decision: Decision, run: ChangeRun): Promise<CallResult | Approved> {
   const decided = await decide(change, decision, run);
   if (decided.kind === 'late') return lateOutcome(decided.change, decision, run.principal);
   return decided.kind === 'decided' ? decided.outcome : decided;
+}
+
+/** Decides on a change for a call and, if it is approved, carries it out. */
+export async function decideForCall(change: Change, decision: Decision, run: ChangeRun): Promise<CallResult> {
+  const decided = await decideInCall(change, decision, run);
+  return decided.kind === 'approved' ? carryOut(decided.change, run) : decided;
 }
 
 export interface Click {
@@ -113,7 +114,10 @@ export async function clickOnChange(change: Change, click: Click, run: ChangeRun
   const decision = decisionOfClick(change, click);
   if (change.state !== 'waiting') return lateDecision(change, decision);
   if (change.isExpired) return new Refusal('PlanExpired');
-  return refusalOfClick(change, click) ?? decide(change, decision, run);
+  const decided = refusalOfClick(change, click) ?? (await decide(change, decision, run));
+  return decided.kind === 'approved'
+    ? { ...decided, kind: 'decided', outcome: await carryOut(decided.change, run) }
+    : decided;
 }
 
 export function decisionOfClick({ ageMs }: Change, { decision, where, person, reason }: Click): Decision {

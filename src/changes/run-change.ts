@@ -1,36 +1,39 @@
-import { waitForPerson } from '../calls/context.js';
-import type { CallOutcome, EndedOutcome, Failure } from '../calls/outcome.js';
-import { Refusal } from '../calls/refusal.js';
+import { unlessStopped, waitForPerson } from '../calls/context.js';
+import type { CallOutcome, EndedOutcome, Failure, Question } from '../calls/outcome.js';
+import { Refusal, tooLargeToShow } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { callAgain, next } from '../tools/next.js';
 import { sentences } from '../util/human.js';
+import { errorName } from '../util/log.js';
 import { withoutUndefined } from '../util/objects.js';
 import { exact, forReader, join, own, quoted, type SafeText, say, shortNames, time, words } from '../util/safe-text.js';
-import { type AddedChange, addChange, askUser, readResponse, takeVisit, visitPage } from './ask-user.js';
 import { carryOut } from './carry-out.js';
 import { type Change, type Decision, type DecisionOptions, noOptions } from './change.js';
-import type { Brought, ChangeRun } from './change-context.js';
-import { lateOutcome, thingOf } from './change-state.js';
+import type { Brought, ChangeRun, Elicitor, FormResponse, Guide, Visit } from './change-context.js';
+import { lateOutcome, outcomeOfState, thingOf } from './change-state.js';
 import {
   againstAsking,
+  awaitEnd,
   decideForCall,
+  decideInCall,
   findByProof,
   findChange,
+  makeProof,
   planInClientMs,
   refusedChanges,
-  storeDecision,
+  shortestReadMs,
 } from './decide.js';
 import { planText, shortQuestion } from './plan.js';
 import { type PlannedChange, planChange } from './plan-change.js';
 import {
   addressOf,
   type ConsentRequest,
-  type ConsentStep,
   type DecisionPage,
   decideConsent,
   modesWithPerson,
 } from './required-consent.js';
 import { withParts } from './stored-call.js';
+import { notTyped } from './typed-name.js';
 
 /** This file has the call of a tool that changes something, up to its decision. */
 
@@ -47,10 +50,12 @@ export async function runChange(
   // A client that could not ask is not asked again.
   const outcome = await planAndAnswer(call, unasked, { ...run, elicitor: undefined });
   // Without a new plan in its place, the question would wait for nobody.
-  if (outcome.kind === 'refused')
-    await run.store.decide(unasked.id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
+  if (outcome.kind === 'refused') await withdraw(unasked, run);
   return outcome;
 }
+
+const withdraw = ({ id }: Change, { store }: ChangeRun) =>
+  store.decide(id, { kind: 'withdrawn', way: 'withdrawn' }).catch(() => undefined);
 
 /** A new question waits until the caller's earlier questions are answered and sent, because its plan names them. */
 async function planAndAnswer(
@@ -60,8 +65,7 @@ async function planAndAnswer(
 ): Promise<CallOutcome | Refusal> {
   const { account, control, operation } = given;
   const { elicitor, principal, agreed = false } = run;
-  const showsPlan = control.planOnly || (!agreed && account.confirm !== 'off');
-  const call = await readBefore(given, showsPlan, run);
+  const call = await readBefore(given, run);
   if (call.kind !== 'change') return call;
 
   const mayAsk = elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
@@ -72,7 +76,15 @@ async function planAndAnswer(
   if (planned instanceof Refusal) return planned;
   const question = await questionState(planned, run);
   if (question instanceof Refusal) return question;
-  const step = consentStep(call, question, run);
+  const step = decideConsent({
+    mode: account.confirm,
+    planOnly: control.planOnly,
+    question,
+    hasView: run.hasView === true,
+    page: run.page?.kind ?? 'none',
+    agreed,
+    isUnknownPerson: principal !== undefined && principal.personId === undefined,
+  });
   run.log('info', 'consent', { tool: operation.name, decision: step.kind, caller: principal?.name });
   switch (step.kind) {
     case 'refuse':
@@ -90,8 +102,9 @@ async function planAndAnswer(
 
 type Read = ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }> | Refusal;
 
-async function readBefore(call: ResolvedChange, showsPlan: boolean, run: ChangeRun): Promise<Read> {
+async function readBefore(call: ResolvedChange, run: ChangeRun): Promise<Read> {
   const { many, preflight } = call.operation;
+  const showsPlan = call.control.planOnly || (run.agreed !== true && call.account.confirm !== 'off');
   if (many !== undefined) return chooseThings(call, many, run);
   return showsPlan && preflight !== undefined ? runPreflight(call, preflight, run) : call;
 }
@@ -147,32 +160,123 @@ async function runPreflight(
 
 const codesOf = ({ code, serviceSays, status }: Failure) => [code, serviceSays?.code ?? code, `Http${status}`];
 
-const consentStep = (
-  { account, control }: ResolvedChange,
-  question: ConsentRequest['question'],
-  { hasView = false, page, agreed = false, principal }: ChangeRun,
-): ConsentStep =>
-  decideConsent({
-    mode: account.confirm,
-    planOnly: control.planOnly,
-    question,
-    hasView,
-    page: page?.kind ?? 'none',
-    agreed,
-    isUnknownPerson: principal !== undefined && principal.personId === undefined,
-  });
+/** A stored change with the proof for clicks and responses, which no model gets. */
+interface AddedChange {
+  readonly kind: 'added';
+  readonly change: Change;
+  readonly proof: string;
+}
+
+const notOnPage = next(
+  'user',
+  'decide',
+  say`${forReader({ agent: 'Tell the user that the change', person: 'The change' })} has to be made with cloudops-mcp call, or with a client that asks its user.`,
+);
+
+/** Stores a planned change, which is approved at once with `approved`. */
+async function addChange(
+  { call, row, holdsSecret, replaced }: PlannedChange,
+  options: DecisionOptions,
+  { heldArguments, store, newId, planLifetimeMs }: ChangeRun,
+  { approved, question }: { readonly approved?: Decision; readonly question?: SafeText } = {},
+): Promise<AddedChange | Refusal> {
+  // The page may be served by another process, which does not have the secret.
+  if (holdsSecret && options.onPage)
+    return new Refusal('SecretByValue', [], call.operation.secretNames === undefined ? { next: notOnPage } : {});
+
+  const proof = makeProof(row.id, newId());
+  const lifetimeMs = options.onPage ? planLifetimeMs : planInClientMs;
+  const change = { ...row, options, proof: proof.hash, question };
+  const added = await store.add(change, { lifetimeMs, approved, replaces: replaced?.id });
+  if (added.kind === 'tooLong')
+    return tooLargeToShow(call, { reason: words('its plan is too long to wait for a decision') });
+  if (added.kind === 'tooMany') return new Refusal('TooManyWaiting');
+  if (added.kind === 'unwritable') return new Refusal('JournalUnavailable', [added.reason]);
+
+  if (holdsSecret) heldArguments.set(row.id, call.args);
+  const [oldest] = heldArguments.keys();
+  // The oldest arguments are forgotten, and their changes can no longer be decided.
+  if (heldArguments.size > 200 && oldest !== undefined) heldArguments.delete(oldest);
+  return { kind: 'added', change: added.change, proof: proof.token };
+}
 
 async function askAndCarryOut(planned: PlannedChange, run: ChangeRun): Promise<CallOutcome | Refusal> {
   // Frees the call's place while a person is asked. The decision is stored before the call waits for a new place.
-  const answer = await waitForPerson(run, async () => {
-    const asked = await askUser(planned, run);
-    if (asked.kind !== 'decided') return asked;
-    const stored = await storeDecision(asked.change, asked.decision, run);
-    if (stored.kind === 'late') return lateOutcome(stored.change, asked.decision, run.principal);
-    return stored.kind === 'decided' ? stored.outcome : stored;
-  });
+  const answer = await waitForPerson(run, () => askUser(planned, run));
   if (answer.kind === 'notAsked') return runChange(planned.call, run, answer.change);
   return answer.kind === 'approved' ? carryOut(answer.change, run) : answer;
+}
+
+/** The client could not ask about a change, which still waits. */
+interface NotAsked {
+  readonly kind: 'notAsked';
+  readonly change: Change;
+}
+
+/** Stores a planned change, asks the client's user about it, and stores the decision. */
+async function askUser(planned: PlannedChange, run: ChangeRun) {
+  const { question, row } = planned;
+  const { elicitor } = run;
+  // The client may have cancelled the call while it waited for its turn.
+  if (run.signal.aborted || elicitor === undefined || question === undefined)
+    return new Refusal('NobodyAsked', [say`the client cancelled the call before anybody was asked`]);
+  // Terminal users started the call themselves, so they are not rate-limited.
+  const refusal = elicitor.isDirect ? undefined : await againstAsking(run, { byForm: true });
+  if (refusal !== undefined) return refusal;
+
+  const added = await addChange(planned, { ...noOptions, byForm: true }, run, { question });
+  if (added.kind === 'refused') return added;
+  elicitor.show?.(row.plan);
+  const asked = await askUntilAnswered(added, question, elicitor, run).catch(async (error: unknown) => {
+    // The server stops, so no response will come any more.
+    await withdraw(added.change, run);
+    throw error;
+  });
+  return asked.kind === 'inputRequired' || asked.kind === 'notAsked' ? asked : decideInCall(added.change, asked, run);
+}
+
+const maximumTries = 5;
+
+async function askUntilAnswered(
+  { change, proof }: AddedChange,
+  question: SafeText,
+  elicitor: Elicitor,
+  { stop, now }: ChangeRun,
+): Promise<Question | NotAsked | Decision> {
+  const askedAt = now().getTime();
+  let message = question;
+  for (let tries = 1; ; tries += 1) {
+    const response = await unlessStopped(stop, (signal) =>
+      elicitor.ask(message, change.accept, signal, change.typedName),
+    );
+    if (response === 'later') return questionOf(change, message, proof);
+    if (response.kind === 'notAsked') return { kind: 'notAsked', change };
+    if (response.kind !== 'wrongName' || tries === maximumTries)
+      return decisionOf(response, elicitor.isDirect ? undefined : now().getTime() - askedAt);
+    message = elicitor.isDirect ? question : afterWrongName(question);
+  }
+}
+
+const afterWrongName = (question: SafeText): SafeText => join([notTyped, question], '\n');
+
+const questionOf = ({ accept, typedName }: Change, message: SafeText, state: string): Question => ({
+  kind: 'inputRequired',
+  message,
+  answer: { accept, nameToType: typedName },
+  state,
+});
+
+/** What a program says is never consent, even if it agreed. */
+function decisionOf({ kind, reason }: FormResponse, answeredAfterMs: number | undefined): Decision {
+  // No response.
+  if (kind === 'interrupted') return { kind: 'withdrawn', way: 'withdrawn' };
+  // Neither is a refusal.
+  if (kind === 'wrongName' || kind === 'notAsked') return { kind: 'withdrawn', way: 'asked' };
+  if (kind !== 'unanswered' && answeredAfterMs !== undefined && answeredAfterMs < shortestReadMs)
+    return { kind: 'withdrawn', way: 'program', answeredAfterMs };
+  if (kind === 'agreed') return { kind: 'approved', way: 'asked', answeredAfterMs };
+  const isDismissed = kind !== 'declined';
+  return { kind: 'declined', way: 'asked', answeredAfterMs, reason, ...(isDismissed && { isDismissed }) };
 }
 
 const reconnect = next(
@@ -230,14 +334,18 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
 export async function takeBrought(
   { proof, visit, responseTo }: Exclude<Brought, { kind: 'nothing' }>,
   run: ChangeRun,
-): Promise<CallOutcome | Refusal | { readonly kind: 'notAsked'; readonly change: Change }> {
+): Promise<CallOutcome | Refusal | NotAsked> {
   const change = await findByProof(proof, run);
   if (change instanceof Refusal) return change.code === 'StateUnavailable' ? change : new Refusal('UnknownChange');
   if (!change.options.byForm) return takeVisit(change, visit, run);
-  const asked = readResponse(change, responseTo, proof);
-  const decision: Decision = asked.kind === 'decided' ? asked.decision : { kind: 'withdrawn', way: 'asked' };
+  const response = responseTo(change.accept, change.typedName);
+  const decision = decisionOf(response, change.ageMs);
   if (change.state !== 'waiting' || change.isExpired) return lateOutcome(change, decision, run.principal);
-  return asked.kind === 'decided' ? decideForCall(change, decision, run) : asked;
+  if (response.kind === 'notAsked') return { kind: 'notAsked', change };
+  // Asks again after a wrong name, without a limit.
+  if (response.kind === 'wrongName')
+    return questionOf(change, afterWrongName(change.question ?? change.plan.summary), proof);
+  return decideForCall(change, decision, run);
 }
 
 interface OpenPlan extends PlannedChange {
@@ -267,6 +375,36 @@ async function answerWithPlan(
   if (guide === undefined || stored === undefined || pageUrl === undefined || row.mode === 'approval') return answer;
   const question = shortQuestion(row.plan, call, questionLimits, now());
   return visitPage(stored, pageUrl, question, answer, guide, run);
+}
+
+/** Sends the user to the page with a plan, and waits for the decision there. Returns `answer` if there is none. */
+async function visitPage(
+  { change, proof }: AddedChange,
+  address: string,
+  question: SafeText,
+  answer: EndedOutcome,
+  guide: Guide,
+  run: ChangeRun,
+): Promise<CallOutcome | Refusal> {
+  const message = join([question, say`You decide on a page, where you sign in. Opening it decides nothing.`], '\n');
+  const askedAt = run.now().getTime();
+  const ask = () => unlessStopped(run.stop, (signal) => guide.send(message, address, signal));
+  const visit = await waitForPerson(run, ask).catch((error: unknown): Visit => {
+    // A refusal is expected, so it is not logged.
+    if (!(error instanceof Refusal)) run.log('error', 'unexpected', { tool: change.tool, error: errorName(error) });
+    // The agent then gives the user the link.
+    return 'cancelled';
+  });
+  if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, state: proof };
+  const outcome = await takeVisit({ ...change, ageMs: run.now().getTime() - askedAt }, visit, run);
+  return outcome.kind === 'succeeded' && outcome.success.outcome === 'waiting' ? answer : outcome;
+}
+
+async function takeVisit(change: Change, visit: Visit, run: ChangeRun): Promise<EndedOutcome | Refusal> {
+  // A program sends an earlier response.
+  if (visit === 'declined' && change.ageMs >= shortestReadMs && change.state === 'waiting')
+    return decideForCall(change, { kind: 'declined', way: 'asked' }, run);
+  return outcomeOfState(visit === 'opened' ? await awaitEnd(change, run) : change, run);
 }
 
 /** Stores the change, unless earlier refusals close the only way to agree. */

@@ -193,7 +193,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
     `the first or last ${redaction('endLength')} characters of a secret and of its lines of ${redaction('shortestLine')} characters or more`,
   ],
   ['docs/SECURITY.md', `a secret of less than ${numerals[redaction('shortestSecret')]} characters`],
-  ['docs/TROUBLESHOOTING.md', `was wrong ${numerals[constant('src/changes/ask-user.ts', 'maximumTries')]} times`],
+  ['docs/TROUBLESHOOTING.md', `was wrong ${numerals[constant('src/changes/run-change.ts', 'maximumTries')]} times`],
   ['docs/TROUBLESHOOTING.md', `the answer came in less than ${aSecond}`],
   ['docs/TROUBLESHOOTING.md', `the click came in less than ${aSecond}`],
   [
