@@ -428,76 +428,50 @@ const seenSchema = lazy(() => z.object({ text: resultSchemas().text, value: z.st
 
 export type Seen = z.output<ReturnType<typeof seenSchema>>;
 
+/** `due`: when the next read is due, by the clock of the store (milliseconds). No other process reads before. */
 const followSchema = lazy(() =>
   z.object({
     state: z.enum(followStates),
-    /** By the clock of the store (milliseconds). */
     began: z.number(),
     reads: z.number(),
+    due: z.number(),
     /** As a column of its own, because it may be sealed. */
     seen: z.string().optional(),
   }),
 );
-type Follow = z.output<ReturnType<typeof followSchema>>;
 
-const columnsSchema = lazy(() => z.array(z.object({ follow: z.string().nullable(), follow_due: z.coerce.number() })));
-
-export interface Followed extends Pick<Follow, 'state' | 'reads'> {
+export interface Followed extends Omit<z.output<ReturnType<typeof followSchema>>, 'due' | 'seen'> {
   readonly seen?: Seen | undefined;
   readonly ageMs: number;
   /** True if the follow has to begin, or its next read is due. */
   readonly isDue: boolean;
-  /** Set if the caller has to read now. No other process reads before this time of the store. */
-  readonly lease?: number;
+  /** As the column has it. Undefined if the follow has not begun. */
+  readonly stored?: string | undefined;
 }
 
-async function selectFollow(rows: Rows, id: string, lock = '') {
-  const { all, now, keys } = rows;
-  const sql = `select follow, follow_due from cloudops_changes where id = ?${lock}`;
-  const [found] = columnsSchema().parse(await all(sql, id));
-  const isNew = found === undefined || found.follow === null;
-  const follow: Follow = isNew
-    ? { state: 'going', began: now, reads: 0 }
-    : followSchema().parse(parseJson(found.follow ?? ''));
-  const due = isNew ? undefined : found.follow_due;
-  const { state, reads, began, seen } = follow;
-  const opened = seen === undefined ? undefined : seenSchema().safeParse(openColumn(seen, id, keys)).data;
-  const isDue = state === 'going' && (due === undefined || due <= now);
-  const followed: Followed = { state, reads, ageMs: Math.max(0, now - began), seen: opened, isDue };
-  return { follow, due, followed };
+export async function readFollow({ all, now, keys }: Rows, id: string): Promise<Followed> {
+  const [row] = await all('select follow from cloudops_changes where id = ?', id);
+  const stored = textAt(row, 'follow');
+  if (stored === undefined) return { state: 'going', began: now, reads: 0, ageMs: 0, isDue: true };
+  const { due, seen, ...follow } = followSchema().parse(parseJson(stored));
+  return {
+    ...follow,
+    seen: seenSchema().safeParse(openColumn(seen, id, keys)).data,
+    ageMs: Math.max(0, now - follow.began),
+    isDue: follow.state === 'going' && due <= now,
+    stored,
+  };
 }
 
-const updateFollow = ({ run }: Rows, id: string, follow: Follow, due: number): Promise<number> =>
-  run('update cloudops_changes set follow = ?, follow_due = ? where id = ?', JSON.stringify(follow), due, id);
-
-export const readFollow = async (rows: Rows, id: string): Promise<Followed> => (await selectFollow(rows, id)).followed;
-
-/** Begins a follow, or takes its next read if the read is due. */
-export async function takeFollow(rows: Rows, id: string, pauseMs: number, isBlind: boolean): Promise<Followed> {
-  const { now, forUpdate } = rows;
-  const { follow, due, followed } = await selectFollow(rows, id, forUpdate);
-  if (due === undefined) {
-    const state = isBlind ? 'blind' : 'going';
-    await updateFollow(rows, id, { ...follow, state }, now + pauseMs);
-    return { ...followed, state };
-  }
-  if (!followed.isDue) return followed;
-  // A read takes less time than the lease (milliseconds).
-  const [lease, reads] = [now + 30_000, follow.reads + 1];
-  await updateFollow(rows, id, { ...follow, reads }, lease);
-  return { ...followed, reads, lease };
-}
-
-export interface FollowStep extends Required<Pick<Followed, 'state' | 'seen' | 'lease'>> {
-  readonly pauseMs: number;
-  readonly isPrivate: boolean | undefined;
-}
-
-/** Writes what a read showed, unless another process has taken over. */
-export async function keepFollow(rows: Rows, id: string, step: FollowStep): Promise<void> {
-  const { state, seen, lease, pauseMs, isPrivate } = step;
-  const { follow, due } = await selectFollow(rows, id, rows.forUpdate);
-  if (due !== lease || follow.state !== 'going') return;
-  const column = seen && columnOf(seen, isPrivate, id, rows.keys);
-  await updateFollow(rows, id, { ...follow, state, seen: column }, rows.now + pauseMs);
+/** Writes how far a follow is. Returns undefined if another process has written since it was read. */
+export async function writeFollow(
+  { now, keys, run }: Rows,
+  id: string,
+  { state, began, reads, seen, stored = '' }: Omit<Followed, 'ageMs' | 'isDue'>,
+  { pauseMs, isPrivate }: { readonly pauseMs: number; readonly isPrivate: boolean | undefined },
+): Promise<string | undefined> {
+  const column = seen && columnOf(seen, isPrivate, id, keys);
+  const follow = JSON.stringify({ state, began, reads, due: now + pauseMs, seen: column });
+  const sql = `update cloudops_changes set follow = ? where id = ? and coalesce(follow, '') = ?`;
+  return (await run(sql, follow, id, stored)) === 1 ? follow : undefined;
 }

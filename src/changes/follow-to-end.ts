@@ -49,7 +49,7 @@ export async function followToEnd(
 
   const { success, view } = outcome;
   const known = await run.store.followed(change.id);
-  const followed = known.isDue ? await takeRead({ change, operation, follow }, success.answer, run) : known;
+  const followed = known.isDue ? await takeRead(known, { change, operation, follow }, success.answer, run) : known;
   const ended = followed.state === 'done' && view?.kind === 'ended' && { view: { ...view, continues: false } };
   return {
     isGoing: followed.state === 'going',
@@ -58,23 +58,35 @@ export async function followToEnd(
 }
 
 /** Begins the follow, or makes its next read. Another process may be faster. */
-async function takeRead(followed: FollowedChange, answer: Success['answer'], run: ChangeRun): Promise<Followed> {
+async function takeRead(
+  known: Followed,
+  followed: FollowedChange,
+  answer: Success['answer'],
+  run: ChangeRun,
+): Promise<Followed> {
   const { change, operation, follow } = followed;
+  const { id, isPrivate } = change;
   const read = await resolveRead(followed, answer, run);
-  const taken = await run.store.takeFollow(change.id, pauseOf(follow, 0), read === undefined);
-  const { lease, ageMs } = taken;
-  if (lease === undefined) return taken;
+  const keep = (next: Followed, pauseMs: number) => run.store.keepFollow(id, next, { pauseMs, isPrivate });
+  if (known.stored === undefined) {
+    const state = read === undefined ? 'blind' : 'going';
+    await keep({ ...known, state }, pauseOf(follow, 0));
+    return { ...known, state };
+  }
+  const reads = known.reads + 1;
+  // A read takes less time (milliseconds).
+  const stored = await keep({ ...known, reads }, 30_000);
+  if (stored === undefined) return known;
 
   const { seen, end } = await judgeRead(read ?? new Refusal('NotAllowed'), follow, run);
   // For a minute after an alteration, its thing may still be in the state of before.
-  const hasMoved = taken.seen?.value !== undefined && taken.seen.value !== seen.value;
-  const isEarly = operation.effect === 'alter' && ageMs < 60_000 && !hasMoved;
+  const hasMoved = known.seen?.value !== undefined && known.seen.value !== seen.value;
+  const isEarly = operation.effect === 'alter' && known.ageMs < 60_000 && !hasMoved;
   const { limitSeconds = defaultLimitSeconds } = follow;
-  const open = ageMs > limitSeconds * 1000 ? 'late' : 'going';
-  const state = end === undefined || isEarly ? open : end;
-  const pauseMs = pauseOf(follow, taken.reads);
-  await run.store.keepFollow(change.id, { state, seen, lease, pauseMs, isPrivate: change.isPrivate });
-  return { ...taken, state, seen };
+  const open = known.ageMs > limitSeconds * 1000 ? 'late' : 'going';
+  const next: Followed = { ...known, reads, seen, stored, state: end === undefined || isEarly ? open : end };
+  await keep(next, pauseOf(follow, reads));
+  return next;
 }
 
 const pauseOf = ({ pauseSeconds = firstPauseMs / 1000 }: Follow, reads: number): number =>

@@ -260,14 +260,13 @@ ${indexes};
 create or replace function cloudops_changes_guard() returns trigger language plpgsql as $guard$
 declare
   ending text[] := array['state', 'ending', 'outcome', 'ended', 'changed'];
-  follow text[] := array['follow', 'follow_due'];
 begin
   if pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
     return coalesce(new, old);
   end if;
   if tg_op = 'DELETE' then
     if old.state = 'waiting' then return old; end if;
-  elsif old.state in ('waiting', 'approved', 'begun') or to_jsonb(new) - follow = to_jsonb(old) - follow then
+  elsif old.state in ('waiting', 'approved', 'begun') or to_jsonb(new) - 'follow' = to_jsonb(old) - 'follow' then
     return new;
   elsif old.state = 'unknown' and new.state in ('accepted', 'partly', 'rejected')
     and to_jsonb(new) - ending = to_jsonb(old) - ending then

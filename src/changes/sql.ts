@@ -97,7 +97,7 @@ export const tables = `
     request_key text not null, budget text not null, subject text, asks integer not null, process text, way text,
     facts text not null, plan text not null, decision text, ending text, outcome text, at bigint,
     made bigint not null, expires bigint not null, decided bigint, begun bigint, ended bigint, changed bigint not null,
-    follow text, follow_due bigint);
+    follow text);
   create table if not exists cloudops_processes (
     id text primary key, space text not null, pid bigint not null, started text not null, lease bigint not null)`;
 

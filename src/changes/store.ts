@@ -23,12 +23,11 @@ import {
   claim,
   duplicateWindowMs,
   endedStates,
-  type FollowStep,
+  type Followed,
   findConflict,
   insertApproved,
   insertWaiting,
   isId,
-  keepFollow,
   keptMs,
   marksOf,
   newestFirst,
@@ -40,12 +39,12 @@ import {
   selectDuplicate,
   selectOne,
   storedEnding,
-  takeFollow,
   updateDecided,
   updateEnded,
   waits,
   wholeOf,
   withPartsEnded,
+  writeFollow,
 } from './change-table.js';
 import { CommitPending, type Engine } from './sql.js';
 import { leaseMs, type Process, renewLease, runningProcesses } from './system.js';
@@ -342,10 +341,8 @@ export function createChanges(
       if (isGone) throw new Error('the change is not in the journal');
     },
     followed: (id: string) => read((rows) => readFollow(rows, id)),
-    /** At most one of all processes gets a lease, and reads. */
-    takeFollow: (id: string, pauseMs: number, isBlind: boolean) =>
-      write((rows) => takeFollow(rows, id, pauseMs, isBlind)),
-    keepFollow: (id: string, step: FollowStep) => write((rows) => keepFollow(rows, id, step)),
+    keepFollow: (id: string, followed: Followed, kept: Parameters<typeof writeFollow>[3]) =>
+      write((rows) => writeFollow(rows, id, followed, kept)),
     /** The last change with this request that may have been carried out recently, or has not ended. */
     duplicateOf: (requestKey: string) => read((rows) => selectDuplicate(rows, requestKey)),
     budgetState: (key: string, budget: Budget) => read((rows) => selectBudget(rows, key, budget)),

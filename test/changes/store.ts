@@ -532,34 +532,40 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
 
   describe('the follow of an accepted change', () => {
     const seen = { text: say`State was RUNNING.`, value: 'a\u0000b' };
-    const step = { seen, pauseMs: 10_000, isPrivate: undefined };
+    const minuteOf = { pauseMs: 60_000, isPrivate: true };
 
-    test('is read by one of many processes when the read is due, until another takes over', async () => {
+    test('is written by one of many processes that read it at the same time', async () => {
       const id = await carryOut('accepted');
       const processes = [store, open(), open(), open()];
-      const takeAll = async () => {
-        const taken = await Promise.all(processes.map((process) => process.takeFollow(id, 5_000, false)));
-        return taken.flatMap(({ lease }) => lease ?? []);
+      const keepAll = async (next: object, pauseMs: number) => {
+        const known = await Promise.all(processes.map((process) => process.followed(id)));
+        const keep = { pauseMs, isPrivate: undefined };
+        const kept = await Promise.all(
+          processes.map((process, index) => process.keepFollow(id, { ...(known[index] ?? first), ...next }, keep)),
+        );
+        return kept.filter((stored) => stored !== undefined);
       };
-      expect(await store.followed(id)).toMatchObject({ state: 'going', isDue: true });
-      expect(await takeAll()).toEqual([]);
-      expect(await store.followed(id)).toMatchObject({ state: 'going', isDue: false, reads: 0 });
+      const first = await store.followed(id);
+      expect(first).toMatchObject({ state: 'going', reads: 0, ageMs: 0, isDue: true });
+      expect(await keepAll({}, 5_000)).toHaveLength(1);
+      expect(await store.followed(id)).toMatchObject({ state: 'going', reads: 0, isDue: false });
       time += 5_000;
-      const [first = 0, ...others] = await takeAll();
-      expect(others).toEqual([]);
+      expect(await keepAll({ reads: 1 }, 30_000)).toHaveLength(1);
+      const slow = await store.followed(id);
+      expect(slow).toMatchObject({ state: 'going', reads: 1, ageMs: 5_000, isDue: false });
       time += 30_000;
-      const [second = 0] = await takeAll();
-      await store.keepFollow(id, { ...step, lease: first, state: 'done' });
-      expect(await store.followed(id)).toMatchObject({ state: 'going', reads: 2, ageMs: 35_000 });
-      await store.keepFollow(id, { ...step, lease: second, state: 'failed', isPrivate: true });
-      expect(await store.followed(id)).toMatchObject({ state: 'failed', seen, isDue: false });
+      expect(await keepAll({ reads: 2 }, 30_000)).toHaveLength(1);
+      expect(await store.keepFollow(id, { ...slow, state: 'done' }, minuteOf)).toBeUndefined();
+      const last = await store.followed(id);
+      expect(last).toMatchObject({ state: 'going', reads: 2, ageMs: 35_000 });
+      expect(await store.keepFollow(id, { ...last, state: 'failed', seen }, minuteOf)).toBeDefined();
       time += 60_000;
-      expect(await takeAll()).toEqual([]);
+      expect(await store.followed(id)).toMatchObject({ state: 'failed', seen, isDue: false });
     });
 
     test('is erased with its change', async () => {
       const id = await carryOut('accepted');
-      await store.takeFollow(id, 5_000, true);
+      await store.keepFollow(id, { ...(await store.followed(id)), state: 'blind' }, minuteOf);
       expect(await store.followed(id)).toMatchObject({ state: 'blind', isDue: false });
       time += minute;
       await store.prune(time);
