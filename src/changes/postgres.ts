@@ -23,20 +23,13 @@ const defaultLimits = {
   /** Longer than `statementMs`, so that the database stops a slow statement first, which leaves no doubt. */
   answerMs: 7_000,
 };
+
 /** Node's longest timeout (25 days), because 0 would mean `answerMs`. */
 const commit = { text: 'commit', query_timeout: 2 ** 31 - 1 };
+
 interface DatabaseTransaction extends Transaction {
   readonly client: pg.PoolClient;
   readonly offsetMs: number;
-}
-
-/** If the clocks differ by more than this (milliseconds), no change may begin. */
-const toleratedMs = 60_000;
-
-function requireSameTime(offsetMs: number): void {
-  const [problem] = clockWarnings(offsetMs);
-  if (problem !== undefined && Math.abs(offsetMs) > toleratedMs)
-    throw new JournalFault('clocks', say`${problem}: correct it`);
 }
 
 export interface DatabaseOptions {
@@ -48,50 +41,57 @@ export interface DatabaseOptions {
   readonly limits?: typeof defaultLimits | undefined;
 }
 
-const mostConnections = 5;
-/** Creates an engine on a database, which several servers and a connection pooler may share. */
-export function createPostgres(url: string, now: () => Date, options: DatabaseOptions = {}): Engine {
-  const connect = openDatabase(url, now, options);
-  const connections = connect(mostConnections);
-  const scanningConnections = connect(2);
+/** Creates an engine on a database, which several servers and a connection pooler may share. Errors never contain the password of `url`. */
+export function createPostgres(
+  url: string,
+  now: () => Date,
+  {
+    addressFile,
+    createsTables = true,
+    databaseTime = (clockMs) => clockMs,
+    limits = defaultLimits,
+  }: DatabaseOptions = {},
+): Engine {
+  const currentUrl = followPassword(url, addressFile);
+  let hasTables = false;
+  let adding: Promise<void> | undefined;
 
-  return {
-    name: storePlace(url).name,
-    write: connections.run,
-    read: connections.run,
-    scan: scanningConnections.run,
-    healthCheck: () => connections.run(checkHealth),
-    close: async () => {
-      await Promise.all([connections.close(), scanningConnections.close()]);
-    },
+  const ensureTables = async (client: pg.ClientBase): Promise<void> => {
+    if (hasTables) return;
+    if (!(await hasJournal(client))) {
+      if (!createsTables) throw await missingFault(client);
+      adding ??= migrate(currentUrl()).finally(() => {
+        adding = undefined;
+      });
+      await adding.catch((error: unknown) => {
+        if (textAt(error, 'code') !== insufficientPrivilege) throw error;
+        throw new JournalFault(
+          'tables',
+          words('it lacks tables: run "cloudops-mcp journal migrate" once as their owner'),
+        );
+      });
+    }
+    requireSchema(await versionOf(client));
+    hasTables = true;
   };
-}
-
-const numbered = (sql: string): string => sql.split('?').reduce((text, part, index) => `${text}$${index}${part}`);
-
-/** Returns a function that makes pools of connections. Errors never contain the password of `url`. */
-function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
-  const { createsTables = true, limits = defaultLimits } = options;
-  const { databaseTime = (clockMs) => clockMs } = options;
-  const currentUrl = followPassword(url, options.addressFile);
-  const tableCheck = createTableCheck(currentUrl, createsTables);
 
   /** After an error, the state of the connection is unknown, so it is closed. */
-  const closeAndRecheckOnError = async <Result>(client: pg.PoolClient, step: () => Promise<Result>) => {
+  const closeOnError = async <Result>(client: pg.PoolClient, step: () => Promise<Result>) => {
     try {
       return await step();
     } catch (error) {
       client.release(true);
-      tableCheck.recheck();
+      // The next connection may lead to another database.
+      hasTables = false;
       return failWithCode(error);
     }
   };
 
-  return (mostConnections: number) => {
+  const connect = (mostConnections: number) => {
     const pool = createPool(currentUrl, mostConnections, limits);
     let unconfirmed = 0;
     return {
-      /** See `Engine.write`. Waits at most `answerMs` for the commit, which is not given up. */
+      /** Waits at most `answerMs` for the commit, which is not given up. */
       run: async <Result>(
         work: (transaction: DatabaseTransaction) => Promise<Result>,
         beforeCommit = () => {},
@@ -99,21 +99,20 @@ function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
         if (unconfirmed >= mostConnections)
           throw new Error('the database does not confirm what was written on any connection');
 
-        const client = await connectTo(pool);
-        const result = await closeAndRecheckOnError(client, async () => {
-          await tableCheck.ensure(client);
+        const client = await connecting(() => pool.connect());
+        const result = await closeOnError(client, async () => {
+          await ensureTables(client);
           return work(await begin(client, now, limits, databaseTime));
         });
 
         beforeCommit();
         // The commit may wait for a standby. It is never cancelled, because the database would then commit without the
         // standby.
-        const committed = closeAndRecheckOnError(client, async () => {
+        const committed = closeOnError(client, async () => {
           await client.query(commit);
           client.release();
         });
-        const isConfirmed = await isConfirmedInTime(committed, limits.answerMs);
-        if (isConfirmed) return result;
+        if (await isConfirmedInTime(committed, limits.answerMs)) return result;
 
         // The commit goes on, and keeps its connection until it ends.
         unconfirmed += 1;
@@ -129,6 +128,19 @@ function openDatabase(url: string, now: () => Date, options: DatabaseOptions) {
         if (unconfirmed === 0) await ended;
       },
     };
+  };
+
+  const connections = connect(5);
+  const scanningConnections = connect(2);
+  return {
+    name: storePlace(url).name,
+    write: connections.run,
+    read: connections.run,
+    scan: scanningConnections.run,
+    healthCheck: () => connections.run(checkHealth),
+    close: async () => {
+      await Promise.all([connections.close(), scanningConnections.close()]);
+    },
   };
 }
 
@@ -153,13 +165,7 @@ function createPool(currentUrl: () => string, mostConnections: number, limits: t
   return pool;
 }
 
-async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect();
-  } catch (error) {
-    return failWithCode(namingFile(error));
-  }
-}
+const numbered = (sql: string): string => sql.split('?').reduce((text, part, index) => `${text}$${index}${part}`);
 
 async function begin(
   client: pg.PoolClient,
@@ -203,6 +209,20 @@ async function isConfirmedInTime(committed: Promise<void>, answerMs: number): Pr
   return Promise.race([committed.then(() => true), late]).finally(() => waiting.abort());
 }
 
+/** Connects. An error names the certificate's file that the library could not read. */
+async function connecting<Result>(connect: () => Promise<Result>): Promise<Result> {
+  try {
+    return await connect();
+  } catch (error) {
+    // A folder can be opened, but not read.
+    const isOfFile = textAt(error, 'syscall') === 'open' || textAt(error, 'code') === 'EISDIR';
+    if (!isOfFile) return failWithCode(error);
+    const file = textAt(error, 'path') ?? 'a file of sslrootcert, sslcert or sslkey';
+    // Not a `ShownError`, because `/readyz` would show the path to everybody.
+    throw new Error(`${file} cannot be read: ${textAt(error, 'code')}`);
+  }
+}
+
 /** Hides the text of an error without an SQL code, because its sender may be anybody without encryption. */
 function failWithCode(error: unknown): never {
   if (error instanceof pg.DatabaseError && !/^[0-9A-Z]{5}$/.test(error.code ?? ''))
@@ -239,16 +259,20 @@ const losesChanges = words(
   'replication is not synchronous: when a standby takes over, changes that it did not get can be made twice',
 );
 
-/** In milliseconds. */
-const warnAboveMs = 1_000;
-
 /** Returns a warning if the clocks differ. `offsetMs` is this server's clock minus the journal's (milliseconds). */
 function clockWarnings(offsetMs: number): readonly SafeText[] {
-  if (Math.abs(offsetMs) <= warnAboveMs) return [];
+  if (Math.abs(offsetMs) <= 1_000) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
   return [
     say`the clock of this server is ${seconds} s ${words(offsetMs < 0 ? 'behind' : 'ahead of')} that of the journal`,
   ];
+}
+
+function requireSameTime(offsetMs: number): void {
+  const [problem] = clockWarnings(offsetMs);
+  // If the clocks differ by more than a minute, no change may begin.
+  if (problem !== undefined && Math.abs(offsetMs) > 60_000)
+    throw new JournalFault('clocks', say`${problem}: correct it`);
 }
 
 /**
@@ -287,7 +311,13 @@ const hasJournal = async (client: pg.ClientBase): Promise<boolean> => {
 };
 
 export async function migrate(url: string): Promise<void> {
-  const client = await connectToMigrate(url);
+  const client = await connecting(async () => {
+    const options = { connectionString: connectionString(url), connectionTimeoutMillis: 10_000, keepAlive: true };
+    const connection = new pg.Client(options);
+    connection.on('error', () => undefined);
+    await connection.connect();
+    return connection;
+  });
   try {
     await client.query('set statement_timeout = 0; begin');
     // An unusual key, because all programs of a database share one set.
@@ -297,49 +327,6 @@ export async function migrate(url: string): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-async function connectToMigrate(url: string): Promise<pg.Client> {
-  try {
-    const options = { connectionString: connectionString(url), connectionTimeoutMillis: 10_000, keepAlive: true };
-    const client = new pg.Client(options);
-    client.on('error', () => undefined);
-    await client.connect();
-    return client;
-  } catch (error) {
-    throw namingFile(error);
-  }
-}
-
-/**
- * Returns functions that create missing tables before the first work of a process.
- * @param createsTables false to fail if tables are missing
- */
-function createTableCheck(currentUrl: () => string, createsTables: boolean) {
-  let isChecked = false;
-  let adding: Promise<void> | undefined;
-  const add = () => {
-    adding ??= migrate(currentUrl()).finally(() => {
-      adding = undefined;
-    });
-    return adding;
-  };
-
-  return {
-    ensure: async (client: pg.ClientBase): Promise<void> => {
-      if (isChecked) return;
-      if (!(await hasJournal(client))) {
-        if (!createsTables) throw await missingFault(client);
-        await add().catch(failWithAdvice);
-      }
-      requireSchema(await versionOf(client));
-      isChecked = true;
-    },
-    /** The next connection may lead to another database. */
-    recheck: (): void => {
-      isChecked = false;
-    },
-  };
 }
 
 async function missingFault(client: pg.ClientBase): Promise<JournalFault> {
@@ -364,11 +351,6 @@ async function versionOf(client: pg.ClientBase): Promise<number> {
 }
 
 const insufficientPrivilege = '42501';
-
-function failWithAdvice(error: unknown): never {
-  if (textAt(error, 'code') !== insufficientPrivilege) throw error;
-  throw new JournalFault('tables', words('it lacks tables: run "cloudops-mcp journal migrate" once as their owner'));
-}
 
 /** Replaces the modes that PostgreSQL's library treats as `verify-full`, because it warns of each. */
 const connectionString = (url: string): string =>
@@ -395,14 +377,4 @@ function withoutPassword(address: string): string | undefined {
   url.password = '';
   url.searchParams.delete('password');
   return url.href;
-}
-
-/** Adds the name of a certificate's file that the library could not read. */
-function namingFile(error: unknown): unknown {
-  // A folder can be opened, but not read.
-  const isOfFile = textAt(error, 'syscall') === 'open' || textAt(error, 'code') === 'EISDIR';
-  if (!isOfFile) return error;
-  const file = textAt(error, 'path') ?? 'a file of sslrootcert, sslcert or sslkey';
-  // Not a `ShownError`, because `/readyz` would show the path to everybody.
-  return new Error(`${file} cannot be read: ${textAt(error, 'code')}`);
 }
