@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { longestKept } from '../calls/answer-budget.js';
-import { refusalAfter, wireRequest } from '../calls/endpoint.js';
+import { refusalAfter } from '../calls/endpoint.js';
 import type { FailedEntries } from '../calls/failed-entries.js';
 import { allFailed, type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
 import type { EndedOutcome, Failure } from '../calls/outcome.js';
@@ -12,7 +12,6 @@ import type { ResolvedChange } from '../calls/resolved-call.js';
 import type { Next } from '../tools/next.js';
 import { firstThatFit } from '../tools/upload/read-list.js';
 import { NotSent, type SignedClient } from '../transport/signed-client.js';
-import { digestOf } from '../util/digest.js';
 import { reasonOf, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { quoted, type SafeText, say, words } from '../util/safe-text.js';
@@ -125,7 +124,9 @@ const notSent = (tool: string, refusal: Refusal, mayHaveHappened = false): Failu
   mayHaveHappened,
 });
 
-const tooLate = say`the consent was given more than ten minutes ago, and the same change may have been sent since`;
+const tooLate = new Refusal('PlanExpired', [
+  say`the consent was given more than ten minutes ago, and the same change may have been sent since`,
+]);
 
 const isTooLate = ({ decidedAt }: Change, time: Date): boolean =>
   // Later (milliseconds), `begin` would overlook a repetition that was sent meanwhile.
@@ -148,7 +149,7 @@ async function sendBegun(
   const time = now();
   const { result, keyId } =
     !isAgain && isTooLate(change, time)
-      ? { result: failed(notSent(tool, new Refusal('PlanExpired', [tooLate]))) }
+      ? { result: failed(notSent(tool, tooLate)) }
       : await sendAndRead(change, call, client, run);
   const sent = { call, change, sentAt: time.toISOString() };
   // Without an answer, an earlier try may have reached the cloud.
@@ -170,34 +171,17 @@ async function sendAndRead(
   client: SignedClient,
   { log }: ChangeRun,
 ): Promise<{ readonly result: ChangeResult; readonly keyId?: string }> {
-  const { operation, input, endpoint } = call;
   try {
-    // The token differs for each change, so it is not a part of the digest.
-    const withToken = async () =>
-      wireRequest(operation, await operation.request(input, undefined, tokenOf(change)), endpoint);
-    const request = operation.takesToken === true ? await withToken().catch(refuseUnsent) : call.request;
-    const reply = await client.send(request);
+    const reply = await client.send(call.request);
     return { result: await readResult(call, reply, log), keyId: reply.keyId };
   } catch (error) {
-    log('error', 'unexpected', faultFacts(operation, error));
-    const isUnsent = error instanceof NotSent;
-    const failure = isUnsent
-      ? notSent(change.tool, refusalAfter(error) ?? mistakeRefusal(error))
-      : serverFault(call, error);
+    log('error', 'unexpected', faultFacts(call.operation, error));
+    const failure =
+      error instanceof NotSent
+        ? notSent(change.tool, refusalAfter(error) ?? mistakeRefusal(error))
+        : serverFault(call, error);
     return { result: failed(failure) };
   }
-}
-
-const refuseUnsent = (cause: unknown): never => {
-  throw new NotSent('the request could not be made', { cause });
-};
-
-/** Makes a UUID that is the same for each attempt of a change (version 8 of RFC 9562). */
-function tokenOf({ tokenSource }: Change): string {
-  const digits = digestOf(['idempotency token', tokenSource]);
-  const version = `8${digits.slice(13, 16)}`;
-  const variant = `8${digits.slice(17, 20)}`;
-  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
 }
 
 async function writeEnding(

@@ -202,7 +202,16 @@ function readingOfRecord(accepted: AcceptedChange, { record, warnings }: Extract
 }
 
 function nextOf({ call, change: { repeats }, answer, failed }: AcceptedChange, stepOfOperation?: Next): Next {
-  if (typeof repeats === 'string') return stepAfterAllowedRepeat(call.verificationHint);
+  const { verificationHint } = call;
+  if (typeof repeats === 'string')
+    return next(
+      'user',
+      'check',
+      forReader({
+        agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
+        person: say`The same change was sent before, so check in the console that there is only one: ${verificationHint}.`,
+      }),
+    );
   if (failed !== undefined) return stepAfterFailedEntries(failed);
 
   const tellOutcome = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
@@ -220,16 +229,6 @@ const stepAfterContradiction = next(
     person: 'Look',
   })} in the console which of the two is there: it may cost money, wanted or not.`,
 );
-
-const stepAfterAllowedRepeat = (verificationHint: SafeText): Next =>
-  next(
-    'user',
-    'check',
-    forReader({
-      agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
-      person: say`The same change was sent before, so check in the console that there is only one: ${verificationHint}.`,
-    }),
-  );
 
 function stepAfterFailedEntries(failed: FailedEntries): Next {
   const tell = forReader({ agent: 'Tell the user what failed', person: 'Not done' });
@@ -267,13 +266,8 @@ function stepAfterAccepted(call: FollowedCall, tellOutcome: SafeText, record?: u
   const read = followingRead(call, record);
   if (read !== undefined) {
     const callRead = forReader({ agent: 'Call', person: 'Its progress shows in' });
-    const toSeeProgress = forAgent(' to see its progress, not the change again');
-    const lookSentence = say`${callRead} ${read}${toSeeProgress}.`;
-    return next(
-      'agent',
-      'call',
-      join(sentences(tellOutcome, lookSentence, doneSentence(call), notFoundYet(call)), ' '),
-    );
+    const look = say`${callRead} ${read}${forAgent(' to see its progress, not the change again')}.`;
+    return next('agent', 'call', join(sentences(tellOutcome, look, doneSentence(call), notFoundYet(call)), ' '));
   }
   if (!call.change.continues) return next('nobody', 'none', tellOutcome);
   const notAgain = forAgent(': do not call this tool again to check');
@@ -308,22 +302,21 @@ export function stepToVerify(
 ): Next {
   const repeatIfWanted = say`and ${theyWant} it, ${howToRepeat}.`;
   const read = followingRead(call);
-  if (read !== undefined) return stepToVerifyByRead(call, read, repeatIfWanted);
-  const look = say`${forAgent('have the user ')}look in the console for ${call.verificationHint}.`;
-  return next('user', 'check', say`${beforeLook} ${look} Only if it is not there ${repeatIfWanted}`);
-}
-
-function stepToVerifyByRead(call: FollowedCall, read: SafeText, repeatIfWanted: SafeText): Next {
-  const look = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${call.verificationHint}.`;
+  if (read === undefined) {
+    const look = say`${forAgent('have the user ')}look in the console for ${call.verificationHint}.`;
+    return next('user', 'check', say`${beforeLook} ${look} Only if it is not there ${repeatIfWanted}`);
+  }
   const { effect } = call.operation;
-  const proof = sentences(
-    effect === 'alter'
-      ? say`Compare its answer with the values that the change was to set: a state that was there before proves nothing.`
-      : doneSentence(call),
-    effect !== 'alter' && notFoundYet(call),
+  const steps = sentences(
+    say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${call.verificationHint}.`,
+    ...(effect === 'alter'
+      ? [
+          say`Compare its answer with the values that the change was to set: a state that was there before proves nothing.`,
+        ]
+      : [doneSentence(call), notFoundYet(call)]),
+    say`Only if ${words(conditions[effect])} ${repeatIfWanted}`,
   );
-  const condition = words(conditions[effect]);
-  return next('agent', 'call', join([look, ...proof, say`Only if ${condition} ${repeatIfWanted}`], ' '));
+  return next('agent', 'call', join(steps, ' '));
 }
 
 /** The end of "only if", after which a change may be repeated. */

@@ -81,7 +81,8 @@ export function createSqlite(
       try {
         return await work();
       } catch (error) {
-        if (!isBusy(error) || performance.now() > until) throw error;
+        const isBusy = isOfSqlite(error) && textAt(error, 'message') === busy;
+        if (!isBusy || performance.now() > until) throw error;
         await delay(5 + Math.random() * 20);
       }
     }
@@ -224,13 +225,7 @@ const placeIsTaken = (path: string): boolean => regularFile(path) !== undefined;
 function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined) {
   // How long SQLite may stop this process while it waits for a lock (milliseconds).
   const db = new DatabaseSync(path ?? ':memory:', { timeout: 5 });
-  const statements = new Map<string, ReturnType<SqliteDatabase['prepare']>>();
-  const prepare = (sql: string) => {
-    const statement = statements.get(sql) ?? db.prepare(sql);
-    statements.set(sql, statement);
-    return statement;
-  };
-  const all = (sql: string, ...values: readonly Value[]): readonly unknown[] => prepare(sql).all(...values);
+  const all = (sql: string, ...values: readonly Value[]): readonly unknown[] => db.prepare(sql).all(...values);
   return {
     db,
     /** Undefined in memory. */
@@ -238,7 +233,7 @@ function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined)
     /** Changes if the disk is not mounted any more. */
     folderDevice: path && statSync(dirname(path)).dev,
     all,
-    run: (sql: string, ...values: readonly Value[]): number => Number(prepare(sql).run(...values).changes),
+    run: (sql: string, ...values: readonly Value[]): number => Number(db.prepare(sql).run(...values).changes),
     /** @throws if another version wrote the row */
     store: () => storeSchema().parse(all('select * from cloudops_store')[0]),
   };
@@ -286,14 +281,17 @@ function requireVersion(connection: Connection): void {
 }
 
 type Sqlite = Pick<typeof Driver, 'DatabaseSync'>;
-type SqliteDatabase = InstanceType<Sqlite['DatabaseSync']>;
 
 /**
  * Loads the SQLite of Node.js, or on Node.js 20 a package.
  * @throws JournalFault if there is none
  */
 export async function loadSqlite(): Promise<Sqlite> {
-  const builtIn: unknown = withoutWarnings(() => process.getBuiltinModule('node:sqlite'));
+  const { emitWarning } = process;
+  // Node.js 22 warns that its SQLite is experimental.
+  process.emitWarning = () => undefined;
+  const builtIn: unknown = process.getBuiltinModule('node:sqlite');
+  process.emitWarning = emitWarning;
   if (isSqlite(builtIn)) return builtIn;
   const installed: unknown = await import('@photostructure/sqlite').catch(() => undefined);
   if (isSqlite(installed)) return installed;
@@ -306,17 +304,6 @@ export async function loadSqlite(): Promise<Sqlite> {
 }
 
 const isSqlite = (module: unknown): module is Sqlite => isObject(module) && typeof module.DatabaseSync === 'function';
-
-/** Node.js 22 warns that its SQLite is experimental. */
-function withoutWarnings<Result>(work: () => Result): Result {
-  const { emitWarning } = process;
-  process.emitWarning = () => undefined;
-  try {
-    return work();
-  } finally {
-    process.emitWarning = emitWarning;
-  }
-}
 
 const busy = 'database is locked';
 /** By message, because the package for Node.js 20 leaves out some codes. */
@@ -331,8 +318,6 @@ const faults: Readonly<Record<string, readonly [FaultKind, SafeText]>> = {
 };
 
 const isOfSqlite = (error: unknown): boolean => textAt(error, 'code') === 'ERR_SQLITE_ERROR';
-
-const isBusy = (error: unknown): boolean => isOfSqlite(error) && textAt(error, 'message') === busy;
 
 export function faultOf(error: unknown): unknown {
   if (!isOfSqlite(error)) return error;

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { resolveAccount } from '../calls/account.js';
-import { refusalAfter } from '../calls/endpoint.js';
+import { refusalAfter, wireRequest } from '../calls/endpoint.js';
 import { faultFacts, mistakeRefusal } from '../calls/failure.js';
 import { Refusal } from '../calls/refusal.js';
 import { resolveCall, secretsIn } from '../calls/resolve-call.js';
@@ -51,7 +51,7 @@ export async function withParts(
   };
 }
 
-/** Resolves an approved change by the present policy, scopes and secrets, if it is still the change that was shown. */
+/** Resolves an approved change by the present policy, scopes and secrets, if it is still the change that was shown. Its request has its idempotency token. */
 export async function resolveAgain(change: Change, run: ChangeRun): Promise<ResolvedChange | Refusal> {
   const { log, keys } = run;
   const operation = await findOperation(change.tool, run);
@@ -64,17 +64,27 @@ export async function resolveAgain(change: Change, run: ChangeRun): Promise<Reso
       return new Refusal('PlanRefused', [
         say`CLOUDOPS_CONFIRM is ${own(call.account.confirm)} by now, and this decision does not count`,
       ]);
-    const isShown = keys().some((key) => requestDigest(call, secretsIn(call), key) === change.requestDigest);
-    return isShown
-      ? call
-      : new Refusal('PlanRefused', [
-          say`the plan was shown for another endpoint, another account, another secret or other arguments`,
-        ]);
+    if (!keys().some((key) => requestDigest(call, secretsIn(call), key) === change.requestDigest))
+      return new Refusal('PlanRefused', [
+        say`the plan was shown for another endpoint, another account, another secret or other arguments`,
+      ]);
+    if (operation.takesToken !== true) return call;
+    // The token differs for each change, so it is not a part of the digest.
+    const request = await operation.request(call.input, undefined, tokenOf(change));
+    return { ...call, request: wireRequest(operation, request, call.endpoint) };
   } catch (error) {
     const refusal = refusalAfter(error);
     if (refusal === undefined) log('error', 'unexpected', faultFacts(operation, error));
     return refusal ?? mistakeRefusal(error);
   }
+}
+
+/** Makes a UUID that is the same for each attempt of a change (version 8 of RFC 9562). */
+function tokenOf({ tokenSource }: Change): string {
+  const digits = digestOf(['idempotency token', tokenSource]);
+  const version = `8${digits.slice(13, 16)}`;
+  const variant = `8${digits.slice(17, 20)}`;
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
 }
 
 type RequestFacts = Pick<ResolvedChange, 'operation' | 'endpoint' | 'request' | 'regionSource' | 'parts'>;
