@@ -12,8 +12,6 @@ interface Webhook {
   readonly key: string | undefined;
 }
 
-/** Between attempts (milliseconds). */
-const pausesMs = [1_000, 5_000, 30_000];
 /** Rate limit, because a caller can make and withdraw any number of plans. */
 const mostOfCaller = 20;
 const spanMs = 10 * 60_000;
@@ -39,7 +37,8 @@ export function createAnnouncer({
   const sendMessage = async (target: Webhook, { headline, decideAt }: Announcement): Promise<void> => {
     // In Slack's format, which other chat services accept too.
     const body = JSON.stringify({ text: `${withoutMarkup(escapeInvisible(headline.text))} <${decideAt}|Decide>` });
-    for (const pauseMs of [...pausesMs, undefined]) {
+    // Between attempts (milliseconds).
+    for (const pauseMs of [1_000, 5_000, 30_000, undefined]) {
       const problem = await post(openClientOnce, target, body, now()).catch(reasonOf);
       if (problem === undefined) return;
       // Not the error's message, which could quote the secret URL.

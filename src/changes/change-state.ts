@@ -89,7 +89,13 @@ export function refusalOf(
   const deed = isVisit ? words('the user declined to open the page') : textsOf(way).declined;
   const why = reason !== undefined && say`the person gave this reason: ${quoted(reason, longestReason)}`;
   const problems = [dismissed ?? deed, ...asked, ...sentences(why)];
-  return new Refusal('Declined', problems, mode === 'approval' ? { ...more, ...byAnother } : more);
+  return new Refusal('Declined', problems, {
+    ...more,
+    ...(mode === 'approval' && {
+      reason: words('somebody other than the user declined it'),
+      next: next('nobody', 'none', forAgent('Tell the user. Only a new wish of the user justifies a new plan.')),
+    }),
+  });
 }
 
 /** A plan behind a question is withdrawn only with the call that asked. */
@@ -102,11 +108,6 @@ function reasonOfWithdrawal(
 }
 
 const replacedText = words('its caller replaced the plan with a newer one');
-
-const byAnother = {
-  reason: words('somebody other than the user declined it'),
-  next: next('nobody', 'none', forAgent('Tell the user. Only a new wish of the user justifies a new plan.')),
-};
 
 const decisionSentence = (decision: Decision): SafeText => sentence(decisionClause(decision));
 

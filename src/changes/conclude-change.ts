@@ -38,37 +38,28 @@ export type ChangeResult =
 /** Reads the reply to a change. Never rejects. An unreadable answer counts as accepted, unless the API may not have got the request. */
 export async function readResult(call: SentCall, reply: FinalReply, log: Log): Promise<ChangeResult> {
   try {
-    return resultOf(call, await readAnswer(call, reply));
+    const answer = await readAnswer(call, reply);
+    if (answer.kind === 'failed') return answer;
+    if (answer.kind === 'unusable')
+      return answer.mayHaveFailed
+        ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange) }
+        : { kind: 'accepted', answer };
+    const failed = failedEntries(call.operation, call.input, answer.record);
+    return failed !== undefined && isAll(failed)
+      ? { kind: 'failed', failure: allFailed(call, failed, answer.exchange) }
+      : { kind: 'accepted', answer, failed };
   } catch (error) {
     log('error', 'unexpected', faultFacts(call.operation, error));
-    return resultOf(call, answerAfterFault(call, reply, error));
+    // The status still tells whether the cloud accepted the change.
+    const status = reply.kind === 'failed' ? 0 : reply.response.status;
+    if (status < 200 || status >= 300 || mayAnswerWithErrors(call.operation))
+      return { kind: 'failed', failure: serverFault(call, error) };
+    const exchange = { status, requestIds: {}, attempts: reply.attempts };
+    return {
+      kind: 'accepted',
+      answer: { kind: 'unusable', exchange, problem: mistakeText(error), mayHaveFailed: false },
+    };
   }
-}
-
-function resultOf(call: SentCall, answer: Answer): ChangeResult {
-  if (answer.kind === 'failed') return answer;
-  if (answer.kind === 'unusable')
-    return answer.mayHaveFailed
-      ? { kind: 'failed', failure: unreadableAnswer(call, answer.problem, answer.exchange) }
-      : { kind: 'accepted', answer };
-
-  const { operation, input } = call;
-  const { record, exchange } = answer;
-  const failed = failedEntries(operation, input, record);
-  if (failed !== undefined && isAll(failed)) return { kind: 'failed', failure: allFailed(call, failed, exchange) };
-  return { kind: 'accepted', answer, failed };
-}
-
-/** After a fault of this server, the status still tells whether the cloud accepted the change. */
-function answerAfterFault(call: SentCall, reply: FinalReply, error: unknown): Answer {
-  const failed: Answer = { kind: 'failed', failure: serverFault(call, error) };
-  if (reply.kind === 'failed') return failed;
-  const { attempts, response } = reply;
-  const { status } = response;
-  const isAccepted = status >= 200 && status < 300 && !mayAnswerWithErrors(call.operation);
-  if (!isAccepted) return failed;
-  const exchange = { status, requestIds: {}, attempts };
-  return { kind: 'unusable', exchange, problem: mistakeText(error), mayHaveFailed: false };
 }
 
 interface SentChange {

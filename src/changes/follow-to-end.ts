@@ -17,9 +17,6 @@ import { resolveStored } from './stored-call.js';
  * is read for a client that has gone, and each read has the rights of the caller that looks.
  */
 
-const firstPauseMs = 5_000;
-const longestPauseMs = 60_000;
-const defaultLimitSeconds = 60 * 60;
 /** In characters. */
 const longestValue = 200;
 
@@ -82,15 +79,16 @@ async function takeRead(
   // For a minute after an alteration, its thing may still be in the state of before.
   const hasMoved = known.seen?.value !== undefined && known.seen.value !== seen.value;
   const isEarly = operation.effect === 'alter' && known.ageMs < 60_000 && !hasMoved;
-  const { limitSeconds = defaultLimitSeconds } = follow;
+  const { limitSeconds = 60 * 60 } = follow;
   const open = known.ageMs > limitSeconds * 1000 ? 'late' : 'going';
   const next: Followed = { ...known, reads, seen, stored, state: end === undefined || isEarly ? open : end };
   await keep(next, pauseOf(follow, reads));
   return next;
 }
 
-const pauseOf = ({ pauseSeconds = firstPauseMs / 1000 }: Follow, reads: number): number =>
-  Math.max(pauseSeconds * 1000, Math.min(longestPauseMs, pauseSeconds * 1000 * 2 ** reads));
+/** Grows up to a minute (milliseconds). */
+const pauseOf = ({ pauseSeconds = 5 }: Follow, reads: number): number =>
+  1000 * Math.max(pauseSeconds, Math.min(60, pauseSeconds * 2 ** reads));
 
 interface ProgressRead {
   readonly kind: 'read';

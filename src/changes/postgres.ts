@@ -259,9 +259,14 @@ const losesChanges = words(
   'replication is not synchronous: when a standby takes over, changes that it did not get can be made twice',
 );
 
+/** The difference of the clocks (milliseconds) above which a server warns. */
+const warnAboveMs = 1_000;
+/** Above this difference (milliseconds), no change may begin. */
+const toleratedMs = 60_000;
+
 /** Returns a warning if the clocks differ. `offsetMs` is this server's clock minus the journal's (milliseconds). */
 function clockWarnings(offsetMs: number): readonly SafeText[] {
-  if (Math.abs(offsetMs) <= 1_000) return [];
+  if (Math.abs(offsetMs) <= warnAboveMs) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
   return [
     say`the clock of this server is ${seconds} s ${words(offsetMs < 0 ? 'behind' : 'ahead of')} that of the journal`,
@@ -270,8 +275,7 @@ function clockWarnings(offsetMs: number): readonly SafeText[] {
 
 function requireSameTime(offsetMs: number): void {
   const [problem] = clockWarnings(offsetMs);
-  // If the clocks differ by more than a minute, no change may begin.
-  if (problem !== undefined && Math.abs(offsetMs) > 60_000)
+  if (problem !== undefined && Math.abs(offsetMs) > toleratedMs)
     throw new JournalFault('clocks', say`${problem}: correct it`);
 }
 

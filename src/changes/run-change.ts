@@ -153,12 +153,11 @@ async function runPreflight(
 
   const { failure } = outcome;
   if (failure.code === 'Stopping') return new Refusal('Stopping');
-  if (codesOf(failure).some((code) => preflight.decisiveErrors?.includes(code))) return unsent(call, failure);
+  const codes = [failure.code, failure.serviceSays?.code ?? failure.code, `Http${failure.status}`];
+  if (codes.some((code) => preflight.decisiveErrors?.includes(code))) return unsent(call, failure);
   const reason = join([failure.summary, ...failure.problems], ' ');
   return { ...call, found: say`What is there now is not known. ${reason}` };
 }
-
-const codesOf = ({ code, serviceSays, status }: Failure) => [code, serviceSays?.code ?? code, `Http${status}`];
 
 /** A stored change with the proof for clicks and responses, which no model gets. */
 interface AddedChange {

@@ -40,17 +40,16 @@ export function thingToType({ change, input }: Pick<Deletion, 'change' | 'input'
   const list = valueAt(input, path.split('[]')[0] ?? '');
   const count = Array.isArray(list) ? list.length : names.length;
   const [name] = names;
-  if (count === 1 && name !== undefined) return shortened(name.trim());
+  if (count === 1 && name !== undefined) {
+    const whole = name.trim();
+    // An ARN or a URL begins alike for many things.
+    const isLong = whole.length > longestTyped || /^arn:|^[a-z][a-z0-9+.-]*:\/\//i.test(whole);
+    return isLong ? [...whole].slice(-typedEnd).join('').trim() : whole;
+  }
   // A deletion that names nothing may delete everything.
   const { typedVerb = 'delete' } = change;
   return count === 0 ? typedVerb : `${typedVerb} ${count}`;
 }
-
-/** An ARN or a URL begins alike for many things. */
-const shortened = (name: string): string =>
-  name.length > longestTyped || /^arn:|^[a-z][a-z0-9+.-]*:\/\//i.test(name)
-    ? [...name].slice(-typedEnd).join('').trim()
-    : name;
 
 /** The sentence that tells a person what to type. */
 export const typePrompt = (typedName: string): SafeText => say`To go ahead, type ${typedName}`;
