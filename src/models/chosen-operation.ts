@@ -32,7 +32,8 @@ export interface ModelSource {
 }
 
 export interface ModelContext extends ModelSource {
-  readonly codec: Codec;
+  /** Loads the libraries of the protocols. */
+  readonly loadCodec: () => Promise<Codec>;
   readonly ofChanges: ControlArguments;
   readonly findFollow: () => FindFollow;
   readonly choose: (name: string) => ChosenOperation;

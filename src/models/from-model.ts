@@ -10,7 +10,6 @@ import { lazy, valueAt } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { convertBotocore, isBotocore } from './botocore.js';
 import { chooseOperation, type ModelContext, type ModelSource, type ToolRules } from './chosen-operation.js';
-import { createCodec } from './codec.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { followFinder } from './model-follow.js';
 import { modelOperation } from './model-operation.js';
@@ -43,7 +42,7 @@ export function operationMaker(source: ModelSource): (name: string) => Operation
   const isRead = (name: string) => settingsOf(name)?.effect === 'read';
   const context: ModelContext = {
     ...source,
-    codec: createCodec(model),
+    loadCodec: lazy(() => import('./codec.js').then(({ createCodec }) => createCodec(model))),
     ofChanges: {
       schemas: consentArguments(),
       // `Object`, because the type of a JSON Schema does not say what `properties` is.

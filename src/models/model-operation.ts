@@ -19,6 +19,7 @@ import { argumentShape } from './argument-schema.js';
 import { changeTexts } from './change-texts.js';
 import { hostPrefixOf } from './check-supported.js';
 import type { ChosenOperation, ModelContext } from './chosen-operation.js';
+import type { ProtocolAnswer } from './codec.js';
 import { answerRecord, memberValues } from './convert-values.js';
 import { documentationText, shortenText } from './documentation-text.js';
 import { exampleArguments, modelExamples } from './example-arguments.js';
@@ -39,7 +40,6 @@ import {
 import { failuresOf } from './model-failures.js';
 import { followOf } from './model-follow.js';
 import type { ModelPages } from './model-pages.js';
-import type { ProtocolAnswer } from './protocol.js';
 import { uncheckedPatterns } from './read-pattern.js';
 import { mayHoldPrivate, type NamedSecret, secretPaths } from './secret-members.js';
 
@@ -113,7 +113,7 @@ function listingOf(
 }
 
 function requestOf(
-  { codec }: ModelContext,
+  { loadCodec }: ModelContext,
   { operation, name, toolArguments, pages }: ChosenOperation,
 ): Operation['request'] {
   const tokens = toolArguments.filter(({ memberName }) => pages?.tokens.some(({ member }) => member === memberName));
@@ -125,6 +125,7 @@ function requestOf(
     });
     const given = pageStart === undefined ? args : { ...args, ...Object.fromEntries(ofPage) };
     try {
+      const codec = await loadCodec();
       return await codec.encode(operation, memberValues(toolArguments, given), idempotencyToken);
     } catch (error) {
       // The arguments are valid, so the fault is in the model. The message is not logged, because it may quote a secret.
@@ -136,12 +137,13 @@ function requestOf(
 const anyAnswer = () => z.looseObject({});
 
 function fieldsAboutAnswer(
-  { model, codec }: ModelContext,
+  { model, loadCodec }: ModelContext,
   { operation, settings, toolArguments, answerFields, pages, isSecret, isPrivate }: ChosenOperation,
   { isMasked, areTokensShown }: Secrecy,
 ) {
   const { effect } = settings;
   const decode = async (answer: ProtocolAnswer) => {
+    const codec = await loadCodec();
     const values = await codec.decode(operation, answer);
     return values === undefined ? undefined : answerRecord(answerFields, values, isMasked);
   };
