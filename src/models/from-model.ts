@@ -9,12 +9,12 @@ import { fileFault } from '../util/log.js';
 import { lazy, valueAt } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { convertBotocore, isBotocore } from './botocore.js';
-import { chooseOperation, type ModelContext, type ModelSource, type ToolRules } from './chosen-operation.js';
+import type { ModelContext, ModelSource, ToolRules } from './chosen-operation.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { followFinder } from './model-follow.js';
 import { modelOperation } from './model-operation.js';
 import type { ParsedSettings } from './model-settings.js';
-import { UnusableFile } from './settings-schema.js';
+import { UnusableFile } from './model-settings.js';
 
 export function makeOperations(
   model: Model,
@@ -49,8 +49,7 @@ export function operationMaker(source: ModelSource): (name: string) => Operation
       listing: Object(rules.inputSchema?.(z.strictObject(consentArguments())).properties),
     },
     findFollow: lazy(() => followFinder(model, names.filter(isRead))),
-    choose: memoized((name) => chooseOperation(context, name)),
-    operation: memoized((name) => modelOperation(context, context.choose(name))),
+    operation: memoized((name) => modelOperation(context, name)),
   };
   return context.operation;
 }
