@@ -5,10 +5,9 @@ import { isObject, textsAt, valueAt } from '../util/objects.js';
 import { defined, definedMessage, detail, distinct, join, own, type SafeText, say } from '../util/safe-text.js';
 import { identifyingField, nameEndings } from './answer-summary.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
-import type { ChosenOperation } from './chosen-operation.js';
+import { type ChosenOperation, wordsOf } from './chosen-operation.js';
 import type { Member, ModelOperation, Shape } from './model.js';
 import type { IsMember } from './secret-members.js';
-import { wordsOf } from './short-tool-names.js';
 
 const namesInHeadline = 2;
 

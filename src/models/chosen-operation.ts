@@ -11,8 +11,7 @@ import type { Codec } from './codec.js';
 import { type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
 import { type ModelPages, pagesOf } from './model-pages.js';
 import type { OperationSettings, ParsedSettings } from './model-settings.js';
-import { type ArgumentsWithNames, type IsMember, secrecyIn, withSecretNames } from './secret-members.js';
-import { wordsOf } from './short-tool-names.js';
+import { type ArgumentsWithNames, type Secrecy, secrecyOf, withSecretNames } from './secret-members.js';
 
 /** The rules of hosts, and of this server, for the tools of a model. */
 export interface ToolRules {
@@ -32,10 +31,10 @@ export interface ModelSource {
 }
 
 export interface ModelContext extends ModelSource {
-  readonly codec: Codec;
+  /** Loads the libraries of the protocols. */
+  readonly loadCodec: () => Promise<Codec>;
   readonly ofChanges: ControlArguments;
   readonly findFollow: () => FindFollow;
-  readonly choose: (name: string) => ChosenOperation;
   readonly operation: (name: string) => Operation;
 }
 
@@ -48,7 +47,7 @@ export interface ControlArguments {
   readonly listing: Readonly<Record<string, JsonSchema>>;
 }
 
-export interface ChosenOperation {
+export interface ChosenOperation extends Secrecy {
   readonly operation: ModelOperation;
   readonly settings: OperationSettings;
   readonly name: string;
@@ -59,8 +58,6 @@ export interface ChosenOperation {
   /** Name of the argument that picks fields of the answer. Absent for a change. */
   readonly fieldsArgument?: string;
   readonly answerFields: readonly Member[];
-  readonly isSecret: IsMember;
-  readonly isPrivate: IsMember;
   readonly pages: ModelPages | undefined;
 }
 
@@ -79,22 +76,23 @@ export function chooseOperation(context: ModelContext, name: string): ChosenOper
   refuseUnknownSecrets(settings, toolArguments, answerFields);
   const tokenPaths = pages?.tokens.map(({ path }) => path) ?? startsOfPage(operation);
   const picking = isRead ? fieldsArgument(toolArguments, answerFields, tokenPaths) : undefined;
-  const { isSecret, isPrivate, mayBeSecret } = secrecyIn(settings);
+  const secrecy = secrecyOf(settings, toolArguments, answerFields, pages?.tokens ?? []);
   return {
     operation,
     settings,
     name: settings.name ?? [...(file.prefix === undefined ? [] : [file.prefix]), ...wordsOf(name)].join('_'),
     title: sentenceCase(nameInWords(name)),
     toolArguments,
-    takes: withSecretNames(toolArguments, mayBeSecret),
+    takes: withSecretNames(toolArguments, secrecy.mayBeSecret),
     controlArguments: picking ?? ofChanges,
     ...(picking !== undefined && { fieldsArgument: picking.name }),
     answerFields,
-    isSecret,
-    isPrivate,
+    ...secrecy,
     pages,
   };
 }
+
+export const wordsOf = (operation: string): readonly string[] => nameInWords(operation).toLowerCase().split(/\W+/);
 
 const reservedNames: readonly string[] = ['account', 'outputFields', ...Object.keys(consentArguments())];
 

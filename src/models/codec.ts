@@ -1,5 +1,16 @@
+/** Writes requests and reads answers with the protocols of AWS's SDKs. This file is loaded with the first request of an operation from a model. */
+import {
+  AwsEc2QueryProtocol,
+  AwsJson1_0Protocol,
+  AwsJson1_1Protocol,
+  AwsQueryProtocol,
+  AwsRestJsonProtocol,
+  AwsRestXmlProtocol,
+} from '@aws-sdk/core/protocols';
+import { HttpResponse as Response } from '@smithy/core/protocols';
+import { fromBase64, fromUtf8, toBase64, toUtf8 } from '@smithy/core/serde';
+import type { $ClientProtocol, HttpRequest, HttpResponse, SerdeFunctions } from '@smithy/types';
 import type { ApiRequest } from '../tools/define-operation.js';
-import { lazy } from '../util/objects.js';
 import {
   bodyMemberOf,
   hasTrait,
@@ -7,15 +18,23 @@ import {
   isXml,
   type Model,
   type ModelOperation,
-  type Shape,
+  type ModelService,
+  type Protocol,
+  shapeName,
   textTrait,
   unwrappedTrait,
 } from './model.js';
-import { formType, isNifcloud, nifcloudForm } from './nifcloud.js';
-import type { LoadedProtocol, ProtocolAnswer, ProtocolRequest } from './protocol.js';
+import { isNifcloud, nifcloudForm } from './nifcloud.js';
 import { operationSchemasOf } from './sdk-schema.js';
 
 type Values = Readonly<Record<string, unknown>>;
+
+export interface ProtocolAnswer {
+  readonly status: number;
+  /** Headers by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
 
 export interface Codec {
   /**
@@ -29,36 +48,51 @@ export interface Codec {
   decode(operation: ModelOperation, answer: ProtocolAnswer): Promise<Values | undefined>;
 }
 
-/** Makes the codec of a model. The libraries of the protocols are loaded with the first request. */
-export function createCodec(model: Model): Codec {
+const encoders = {
+  base64Encoder: toBase64,
+  base64Decoder: fromBase64,
+  utf8Encoder: toUtf8,
+  utf8Decoder: fromUtf8,
+  streamCollector: () => Promise.reject(new Error('bodies are not streamed')),
+} satisfies SerdeFunctions;
+
+/** The protocols require an endpoint, but its host is not used. */
+const endpoint = () => Promise.resolve({ protocol: 'https:', hostname: 'endpoint.invalid', path: '/' });
+
+export function createCodec({ service }: Model): Codec {
   const requestSchemaOf = operationSchemasOf('request');
-  const answerSchemaOf = operationSchemasOf(isXml(model.service) ? 'xml' : 'json');
-  const loadProtocol = lazy(async (): Promise<LoadedProtocol> => {
-    const { createProtocol } = await import('./protocol.js');
-    return createProtocol(model.service);
-  });
+  const answerSchemaOf = operationSchemasOf(isXml(service) ? 'xml' : 'json');
+  const protocol = protocolOf(service, service.protocol);
+  const exactText = isXml(service) ? withoutLargeReferences : withLargeNumbersAsText;
+  const unwrappedProtocol = isNifcloud(service.protocol) ? protocolOf(service, 'ec2Query') : protocol;
   return {
     encode: async (operation, values, idempotencyToken) => {
       refuseEmptyLabels(operation, values);
-      const protocol = await loadProtocol();
-      const valuesToSend = withIdempotencyToken(operation, values, idempotencyToken);
-      const request = await protocol.serialize(requestSchemaOf(operation), valuesToSend);
+      const member = idempotencyToken === undefined ? undefined : operation.input.members.find(isIdempotencyToken);
+      // A token among the values has priority.
+      const valuesToSend = member === undefined ? values : { [member.name]: idempotencyToken, ...values };
+      const context = { ...encoders, endpoint };
+      const request = await protocol.serializeRequest(requestSchemaOf(operation), valuesToSend, context);
       // Otherwise the protocols write an empty object, which is no valid union.
-      const body = isUnionBodyMissing(operation, values) ? undefined : request.body;
-      return apiRequest(operation, nifcloudRequest(model, operation, { ...request, body }));
+      const body = isUnionBodyMissing(operation, values) ? undefined : textOf(request.body);
+      return apiRequest(service, operation, request, body);
     },
-    decode: async (operation, answer) => {
-      const bodyShape = bodyMemberOf(operation.output)?.shape ?? operation.output;
+    decode: async (operation, { status, headers, text }) => {
+      const bodyMember = bodyMemberOf(operation.output);
+      const { kind } = bodyMember?.shape ?? operation.output;
       // The text of a body that is not UTF-8 has lost bytes.
-      if (bodyShape.kind === 'blob' && answer.text.includes('\uFFFD')) return undefined;
-      const text = exactText(answer.text, bodyShape, isXml(model.service));
-      const readableAnswer = withoutNullBody(operation, { ...answer, text });
-      const protocol = await loadProtocol();
+      if (kind === 'blob' && text.includes('\uFFFD')) return undefined;
+      // Some of the protocols throw for `null`.
+      const isNull = text.trim() === 'null' && bodyMember === undefined;
+      const isPlain = ['enum', 'text', 'blob'].includes(kind);
+      const body = Buffer.from(isNull ? '' : isPlain ? text : exactText(text));
+      const reader = hasTrait(operation.traits, unwrappedTrait) ? unwrappedProtocol : protocol;
+      const response = new Response({ statusCode: status, headers: { ...headers }, body });
       try {
-        const isUnwrapped = hasTrait(operation.traits, unwrappedTrait);
-        const values = await protocol.deserialize(answerSchemaOf(operation), readableAnswer, isUnwrapped);
+        const values: Values = { ...(await reader.deserializeResponse(answerSchemaOf(operation), encoders, response)) };
         // If the output has no members, the protocols return every field of the answer.
-        return knownMembers(operation, values);
+        const known = operation.output.members.filter(({ name }) => values[name] != null);
+        return Object.fromEntries(known.map(({ name }) => [name, values[name]]));
       } catch {
         // The protocols throw many kinds of errors, such as a SyntaxError for an HTML page.
         return undefined;
@@ -67,21 +101,42 @@ export function createCodec(model: Model): Codec {
   };
 }
 
-/** A token among the values has priority. */
-function withIdempotencyToken({ input }: ModelOperation, values: Values, token: string | undefined): Values {
-  const member = input.members.find(isIdempotencyToken);
-  return member === undefined || token === undefined ? values : { [member.name]: token, ...values };
+function protocolOf(service: ModelService, name: Protocol): $ClientProtocol<HttpRequest, HttpResponse> {
+  const protocol = newProtocol(service, name);
+  protocol.setSerdeContext(encoders);
+  return protocol;
 }
 
-/** Some of the protocols throw for `null`. */
-const withoutNullBody = ({ output }: ModelOperation, answer: ProtocolAnswer): ProtocolAnswer => {
-  return answer.text.trim() === 'null' && bodyMemberOf(output) === undefined ? { ...answer, text: '' } : answer;
-};
+function newProtocol({ id, traits, version, xmlNamespace = '' }: ModelService, name: Protocol) {
+  // Any text will do, because only reading errors uses the namespace.
+  const defaultNamespace = id;
+  const jsonOptions = {
+    defaultNamespace,
+    serviceTarget: shapeName(id),
+    awsQueryCompatible: hasTrait(traits, 'aws.protocols#awsQueryCompatible'),
+  };
+  switch (name) {
+    case 'restJson1':
+      return new AwsRestJsonProtocol({ defaultNamespace });
+    case 'awsJson1_0':
+      return new AwsJson1_0Protocol(jsonOptions);
+    case 'awsJson1_1':
+      return new AwsJson1_1Protocol(jsonOptions);
+    case 'restXml':
+      return new AwsRestXmlProtocol({ defaultNamespace, xmlNamespace });
+    case 'ec2Query':
+      return new AwsEc2QueryProtocol({ defaultNamespace, xmlNamespace, version });
+    default:
+      // NIFCLOUD's protocols, too.
+      return new AwsQueryProtocol({ defaultNamespace, xmlNamespace, version });
+  }
+}
 
-/** Rewrites the values that the libraries would read inexactly. */
-function exactText(text: string, body: Shape, isXml: boolean): string {
-  if (['enum', 'text', 'blob'].includes(body.kind)) return text;
-  return isXml ? withoutLargeReferences(text) : withLargeNumbersAsText(text);
+function textOf(body: unknown): string | undefined {
+  if (body === undefined || body === null) return undefined;
+  if (typeof body === 'string') return body;
+  if (body instanceof Uint8Array) return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+  throw new Error('the body is not text');
 }
 
 /** The library reads only 16 bits of a reference such as `&#x1f600;`. */
@@ -113,27 +168,18 @@ function withLargeNumbersAsText(json: string): string {
 function quotedIfRounded(number: string): string {
   const isInteger = /^-?\d+$/.test(number);
   const digits = number.replace(/e.*$|[-.]/gi, '').replace(/^0+/, '').length;
-  const isRounded = isInteger ? String(Number(number)) !== number : digits > exactDigits;
+  // JavaScript holds fractions with 17 digits.
+  const isRounded = isInteger ? String(Number(number)) !== number : digits > 17;
   return isRounded ? `"${number}"` : number;
 }
 
-/** JavaScript holds fractions with this number of digits. */
-const exactDigits = 17;
-
 function endOfString(json: string, start: number): number {
-  let end = json.indexOf('"', start + 1);
-  while (end >= 0 && isEscaped(json, end)) end = json.indexOf('"', end + 1);
-  return end < 0 ? json.length : end + 1;
+  for (let at = start + 1; at < json.length; at += 1) {
+    if (json[at] === '"') return at + 1;
+    if (json[at] === '\\') at += 1;
+  }
+  return json.length;
 }
-
-function isEscaped(json: string, at: number): boolean {
-  let backslashes = 0;
-  while (json[at - 1 - backslashes] === '\\') backslashes += 1;
-  return backslashes % 2 === 1;
-}
-
-const knownMembers = ({ output }: ModelOperation, values: Values): Values =>
-  Object.fromEntries(output.members.flatMap(({ name }) => (values[name] == null ? [] : [[name, values[name]]])));
 
 /** @throws Error for an empty value in the path, because `DELETE /{Bucket}/{Key}` would then delete the bucket */
 function refuseEmptyLabels({ input }: ModelOperation, values: Values): void {
@@ -145,56 +191,38 @@ function refuseEmptyLabels({ input }: ModelOperation, values: Values): void {
 }
 
 function isUnionBodyMissing({ input }: ModelOperation, values: Values): boolean {
-  const payload = bodyMemberOf(input);
-  return (
-    payload !== undefined &&
-    values[payload.name] === undefined &&
-    payload.shape.kind === 'structure' &&
-    payload.shape.isUnion
-  );
+  const { name = '', shape } = bodyMemberOf(input) ?? {};
+  return shape?.kind === 'structure' && shape.isUnion && values[name] === undefined;
 }
 
-function nifcloudRequest(
-  { service: { protocol } }: Model,
-  { name, http }: ModelOperation,
-  request: ProtocolRequest,
-): ProtocolRequest {
-  if (!isNifcloud(protocol)) return request;
-  const { headers, body = '' } = request;
+function apiRequest(
+  { protocol }: ModelService,
+  { name, http, input, traits }: ModelOperation,
+  { path, query, headers }: HttpRequest,
+  body: string | undefined,
+): ApiRequest {
+  const { 'content-type': contentType, ...otherHeaders } = headers;
+  /** True if an argument may set this header, or if the server sets it in place of the argument. */
+  const takesHeader = (header: string) =>
+    input.members.some(({ ownTraits }) => textTrait(ownTraits, 'smithy.api#httpHeader')?.toLowerCase() === header);
+  const parameters = Object.entries(query ?? {}).map(([parameter, value]) => [parameter, value ?? '']);
+  const request = { path, query: Object.fromEntries(parameters), headers: otherHeaders };
+  if (isNifcloud(protocol)) {
+    const text = nifcloudForm(protocol, name, body ?? '');
+    const form = 'application/x-www-form-urlencoded; charset=utf-8';
+    return { ...request, path: http.uri, body: { kind: 'text', text, contentType: form } };
+  }
+  // Without a body, the type is that of an object that later requests send.
+  if (body === undefined) return takesHeader('content-type') ? { ...request, headers } : request;
+  const { requestChecksumRequired = takesHeader('content-md5') } = Object(traits['aws.protocols#httpChecksum']);
+  const needsChecksum = hasTrait(traits, 'smithy.api#httpChecksumRequired') || requestChecksumRequired === true;
   return {
     ...request,
-    path: http.uri,
-    headers: { ...headers, 'content-type': formType },
-    body: nifcloudForm(protocol, name, body),
-  };
-}
-
-/** True if an argument may set this header, or if the server sets it in place of the argument. */
-const takesHeader = ({ input }: ModelOperation, header: string): boolean =>
-  input.members.some(({ ownTraits }) => textTrait(ownTraits, 'smithy.api#httpHeader')?.toLowerCase() === header);
-
-function requiresChecksum(operation: ModelOperation): boolean {
-  const { traits } = operation;
-  const { requestChecksumRequired = takesHeader(operation, 'content-md5') } = Object(
-    traits['aws.protocols#httpChecksum'],
-  );
-  return hasTrait(traits, 'smithy.api#httpChecksumRequired') || requestChecksumRequired === true;
-}
-
-function apiRequest(operation: ModelOperation, { path, query, headers, body }: ProtocolRequest): ApiRequest {
-  const { 'content-type': contentType, ...otherHeaders } = headers;
-  // Without a body, the type is that of an object that later requests send.
-  if (body === undefined)
-    return { path, query, headers: takesHeader(operation, 'content-type') ? headers : otherHeaders };
-  return {
-    path,
-    query,
-    headers: otherHeaders,
     body: {
       kind: 'text',
       text: body,
       ...(contentType !== undefined && { contentType }),
-      ...(requiresChecksum(operation) && { contentMd5: true }),
+      ...(needsChecksum && { contentMd5: true }),
     },
   };
 }

@@ -1,10 +1,9 @@
-import type { ToolRules } from './chosen-operation.js';
+import { type ToolRules, wordsOf } from './chosen-operation.js';
 import { makeOperations } from './from-model.js';
 import { draftedEffect } from './guess-effect.js';
 import type { Model } from './model.js';
 import { followFinder } from './model-follow.js';
 import { modelSettings } from './model-settings.js';
-import { prefixOf, shortToolNames } from './short-tool-names.js';
 
 interface Remark {
   readonly operation: string;
@@ -25,7 +24,7 @@ export function draftFile(
   });
   const names = [...new Set([...operations, ...reads])];
 
-  const prefix = prefixOf(model.service.name);
+  const prefix = shortened(model.service.name.split('-'), 16);
   const shortNames = shortToolNames(prefix, names);
   const drafts = names.map((name) => {
     const operation = model.operation(name);
@@ -59,4 +58,33 @@ export function draftFile(
     ),
     leftOut: [...problems].map(([operation, reason]) => ({ operation, reason })),
   };
+}
+
+/** Characters. Models take names of at most 64, and hosts add a prefix. */
+const longestToolName = 49;
+
+function shortToolNames(prefix: string, operations: readonly string[]): ReadonlyMap<string, string> {
+  const wordsByName = new Map(operations.map((operation) => [operation, [prefix, ...wordsOf(operation)]]));
+  const isLong = (words: readonly string[]) => words.join('_').length > longestToolName;
+  const taken = new Set([...wordsByName.values()].filter((words) => !isLong(words)).map((words) => words.join('_')));
+  const shortNames = new Map<string, string>();
+  for (const [operation, words] of wordsByName) {
+    if (!isLong(words)) continue;
+    let name = shortened(words, longestToolName);
+    for (let number = 2; taken.has(name); number += 1) name = shortened([...words, String(number)], longestToolName);
+    taken.add(name);
+    shortNames.set(operation, name);
+  }
+  return shortNames;
+}
+
+function shortened(words: readonly string[], limit: number): string {
+  let pieces = [...words];
+  while (pieces.join('_').length > limit) {
+    const longest = Math.max(...pieces.map(({ length }) => length));
+    const index = pieces.findLastIndex(({ length }) => length === longest);
+    pieces[index] = pieces[index]?.slice(0, -1) ?? '';
+    pieces = pieces.filter((piece) => piece !== '');
+  }
+  return pieces.join('_');
 }

@@ -9,13 +9,12 @@ import { fileFault } from '../util/log.js';
 import { lazy, valueAt } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { convertBotocore, isBotocore } from './botocore.js';
-import { chooseOperation, type ModelContext, type ModelSource, type ToolRules } from './chosen-operation.js';
-import { createCodec } from './codec.js';
+import type { ModelContext, ModelSource, ToolRules } from './chosen-operation.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { followFinder } from './model-follow.js';
 import { modelOperation } from './model-operation.js';
 import type { ParsedSettings } from './model-settings.js';
-import { UnusableFile } from './settings-schema.js';
+import { UnusableFile } from './model-settings.js';
 
 export function makeOperations(
   model: Model,
@@ -43,15 +42,14 @@ export function operationMaker(source: ModelSource): (name: string) => Operation
   const isRead = (name: string) => settingsOf(name)?.effect === 'read';
   const context: ModelContext = {
     ...source,
-    codec: createCodec(model),
+    loadCodec: lazy(() => import('./codec.js').then(({ createCodec }) => createCodec(model))),
     ofChanges: {
       schemas: consentArguments(),
       // `Object`, because the type of a JSON Schema does not say what `properties` is.
       listing: Object(rules.inputSchema?.(z.strictObject(consentArguments())).properties),
     },
     findFollow: lazy(() => followFinder(model, names.filter(isRead))),
-    choose: memoized((name) => chooseOperation(context, name)),
-    operation: memoized((name) => modelOperation(context, context.choose(name))),
+    operation: memoized((name) => modelOperation(context, name)),
   };
   return context.operation;
 }

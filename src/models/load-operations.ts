@@ -11,9 +11,8 @@ import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import type { ToolRules } from './chosen-operation.js';
 import { effectDoubt } from './guess-effect.js';
-import { modelSettings, serviceSettings } from './model-settings.js';
+import { followSchema, modelSettings, onlyFields, parsed, serviceSettings, UnusableFile } from './model-settings.js';
 import { apiOf, type ServiceSource, type ServiceSources, serviceNamePattern } from './service-sources.js';
-import { followSchema, onlyFields, parsed, UnusableFile } from './settings-schema.js';
 
 /** The user's own operations, from the files that `CLOUDOPS_OPERATIONS` names. */
 export interface OwnOperations {

@@ -3,10 +3,15 @@ import { type Follow, type Operation, valueAtSource } from '../tools/define-oper
 import { withoutUndefined } from '../util/objects.js';
 import { thingSummary } from './answer-summary.js';
 import { translatePath } from './argument-names.js';
-import type { ChosenOperation, FindFollow, ModelContext } from './chosen-operation.js';
+import {
+  type ChosenOperation,
+  chooseOperation,
+  type FindFollow,
+  type ModelContext,
+  wordsOf,
+} from './chosen-operation.js';
 import { answerRecord } from './convert-values.js';
 import { type Member, type Model, ModelError, type ModelOperation, waitersTrait } from './model.js';
-import { wordsOf } from './short-tool-names.js';
 
 /** A trait of another form is no error, because operations work without waiters. */
 const waiters = z
@@ -192,9 +197,10 @@ export function followOf(context: ModelContext, chosen: ChosenOperation): Pick<O
 }
 
 /** Returns the read of the model, which the file may name as a tool. Undefined for a read of another file. */
-function readOf({ names, settingsOf, choose }: ModelContext, { read }: Follow): ChosenOperation | undefined {
+function readOf(context: ModelContext, { read }: Follow): ChosenOperation | undefined {
+  const { names, settingsOf } = context;
   const name = names.includes(read) ? read : names.find((each) => settingsOf(each)?.name === read);
-  return name === undefined || settingsOf(name)?.effect !== 'read' ? undefined : choose(name);
+  return name === undefined || settingsOf(name)?.effect !== 'read' ? undefined : chooseOperation(context, name);
 }
 
 /** Returns the read that shows what is there before a change, if the read takes only arguments of the change. */

@@ -5,6 +5,7 @@ import {
   isBuiltInService,
   type Operation,
   OperationFault,
+  type PageStart,
 } from '../tools/define-operation.js';
 import { callAgain, type Next, next } from '../tools/next.js';
 import { withConditions } from '../tools/schema/fields.js';
@@ -18,7 +19,8 @@ import { outlineOf } from './argument-outline.js';
 import { argumentShape } from './argument-schema.js';
 import { changeTexts } from './change-texts.js';
 import { hostPrefixOf } from './check-supported.js';
-import type { ChosenOperation, ModelContext } from './chosen-operation.js';
+import { type ChosenOperation, chooseOperation, type ModelContext } from './chosen-operation.js';
+import type { ProtocolAnswer } from './codec.js';
 import { answerRecord, memberValues } from './convert-values.js';
 import { documentationText, shortenText } from './documentation-text.js';
 import { exampleArguments, modelExamples } from './example-arguments.js';
@@ -36,64 +38,92 @@ import {
   shapeName,
   textTrait,
 } from './model.js';
-import { failuresOf } from './model-failures.js';
 import { followOf } from './model-follow.js';
-import type { ModelPages } from './model-pages.js';
-import type { ProtocolAnswer } from './protocol.js';
 import { uncheckedPatterns } from './read-pattern.js';
-import { mayHoldPrivate, type NamedSecret, secretPaths } from './secret-members.js';
+import { mayHoldPrivate, type NamedSecret } from './secret-members.js';
 
 /** @throws ModelError if the operation cannot be offered */
-export function modelOperation(context: ModelContext, chosen: ChosenOperation): Operation {
-  const { file } = context;
-  const { operation, settings, name, title, toolArguments, takes, answerFields } = chosen;
-
+export function modelOperation(context: ModelContext, operationName: string): Operation {
+  const { model, file, loadCodec } = context;
+  const chosen = chooseOperation(context, operationName);
+  const { operation, settings, name, toolArguments, takes, answerFields, pages } = chosen;
+  const { isSecret, isPrivate, isMasked, secretArguments } = chosen;
+  const isRead = settings.effect === 'read';
   // Made at the first use, because most operations are never called.
   const input = lazy(() => inputSchema(chosen));
-  const secrecy = secrecyOf(chosen);
-  const isEffectSure =
-    settings.effectIsSure ??
-    (settings.effect === 'read' &&
-      hasTrait(operation.traits, 'smithy.api#readonly') &&
-      !isChangeByName(operation.name));
-  const isAnswerPrivate = lazy(() => [fieldsAtAnyDepth(answerFields).some(chosen.isPrivate)]);
-  const { description, ...schemas } = listingOf(context, chosen);
-
+  const isAnswerPrivate = lazy(() => [fieldsAtAnyDepth(answerFields).some(isPrivate)]);
+  const isProvedRead = isRead && hasTrait(operation.traits, 'smithy.api#readonly') && !isChangeByName(operation.name);
+  const decode = async (answer: ProtocolAnswer) => {
+    const values = await (await loadCodec()).decode(operation, answer);
+    return values && answerRecord(answerFields, values, isMasked);
+  };
   return {
     name,
-    title,
-    description,
+    title: chosen.title,
+    ...listingOf(context, chosen),
     api: operation.name,
     effect: settings.effect,
-    ...(isEffectSure && { effectIsSure: true }),
+    ...((settings.effectIsSure ?? isProvedRead) && { effectIsSure: true }),
     service: file.api,
     ...sendingOf(context, operation),
     rename: (args) => withListedNames(takes.fields, withoutOthers(takes.fields, args)),
     // `input` validates calls with all rules. Hosts see `schemas.input`, which is shorter.
     input,
     ...(chosen.fieldsArgument !== undefined && { fieldsArgument: chosen.fieldsArgument }),
-    ...schemas,
     outline: (path) => ({
       ...outlineOf(takes.fields, path),
       hidden: fieldsAtAnyDepth(answerFields)
-        .filter(secrecy.isMasked)
+        .filter(isMasked)
         .map((field) => field.name),
     }),
-    example: exampleFor(chosen, input, secrecy.secretArguments),
-    secrets: secrecy.secretArguments,
+    example: exampleFor(chosen, input),
+    secrets: secretArguments,
     ...(takes.secrets.length > 0 && {
       secretNames: Object.fromEntries(takes.secrets.map(({ path, namePath }) => [namePath, path])),
       blobSecrets: takes.secrets.flatMap(({ path, isBlob }) => (isBlob ? [path] : [])),
     }),
-    isPrivate: (args) => isAnswerPrivate().includes(true) || mayHoldPrivate(toolArguments, args, chosen.isPrivate),
-    request: requestOf(context, chosen),
-    ...fieldsAboutAnswer(context, chosen, secrecy),
+    isPrivate: (args) => isAnswerPrivate().includes(true) || mayHoldPrivate(toolArguments, args, isPrivate),
+    request: async (args, pageStart, idempotencyToken) => {
+      const given = pageStart === undefined ? args : { ...args, ...pageArguments(chosen, pageStart) };
+      try {
+        const codec = await loadCodec();
+        return await codec.encode(operation, memberValues(toolArguments, given), idempotencyToken);
+      } catch (error) {
+        // The arguments are valid, so the fault is in the model. The message is not logged, because it may quote a secret.
+        throw new OperationFault(`${name}: request`, `threw ${errorName(error)}`, { cause: error });
+      }
+    },
+    ...answerFormat(model, operation),
+    extract: (body, _input, headers, status) => decode({ text: String(body), headers, status }),
+    errorDetails: (code, error) => {
+      const fields = model.errorShape(operation, code)?.members ?? [];
+      // Every failure shows code and message.
+      const names = fields.map(({ memberName }) => memberName).filter((field) => !/^(?:code|message)$/i.test(field));
+      const details = names.flatMap((field) => (Object.hasOwn(error, field) ? [[field, error[field]]] : []));
+      return answerRecord(fields, Object.fromEntries(details), (field) => isSecret(field) || isPrivate(field));
+    },
+    output: anyAnswer,
+    // Hosts get no output schema, because most are too long for the list of tools.
+    isAnswerOpen: true,
+    ...(pages !== undefined && {
+      pages: {
+        page: anyAnswer,
+        endsWithBudget: true,
+        ...pages.reducer,
+        // A secret token is sent, but not shown.
+        result: (state: Readonly<Record<string, unknown>>, _input, { unread }) =>
+          pages.reducer.result(state, chosen.areTokensShown() ? unread : undefined),
+      },
+    }),
+    summarize: (record) => answerSummary(operation.name, record, { isChange: !isRead, items: pages?.items }),
     undocumented: [],
     limitations: uncheckedPatterns(toolArguments),
     defaults: [],
-    ...(settings.effect !== 'read' && changeFields(context, chosen)),
+    ...(isRead ? { next: (record) => stepToReadOn(chosen, record) } : changeFields(context, chosen, decode)),
   };
 }
+
+const anyAnswer = () => z.looseObject({});
 
 function listingOf(
   { names, rules }: ModelContext,
@@ -112,114 +142,19 @@ function listingOf(
   return { description, schemas: { input } };
 }
 
-function requestOf(
-  { codec }: ModelContext,
-  { operation, name, toolArguments, pages }: ChosenOperation,
-): Operation['request'] {
-  const tokens = toolArguments.filter(({ memberName }) => pages?.tokens.some(({ member }) => member === memberName));
-  return async (args, pageStart, idempotencyToken) => {
-    // A token that is a map is JSON text.
-    const ofPage = tokens.map(({ name, memberName, shape }) => {
-      const token = pageStart?.[memberName];
-      return [name, shape.kind === 'map' && token !== undefined ? parseJson(token) : token] as const;
-    });
-    const given = pageStart === undefined ? args : { ...args, ...Object.fromEntries(ofPage) };
-    try {
-      return await codec.encode(operation, memberValues(toolArguments, given), idempotencyToken);
-    } catch (error) {
-      // The arguments are valid, so the fault is in the model. The message is not logged, because it may quote a secret.
-      throw new OperationFault(`${name}: request`, `threw ${errorName(error)}`, { cause: error });
-    }
-  };
-}
-
-const anyAnswer = () => z.looseObject({});
-
-function fieldsAboutAnswer(
-  { model, codec }: ModelContext,
-  { operation, settings, toolArguments, answerFields, pages, isSecret, isPrivate }: ChosenOperation,
-  { isMasked, areTokensShown }: Secrecy,
-) {
-  const { effect } = settings;
-  const decode = async (answer: ProtocolAnswer) => {
-    const values = await codec.decode(operation, answer);
-    return values === undefined ? undefined : answerRecord(answerFields, values, isMasked);
-  };
-  return {
-    ...answerFormat(model, operation),
-    extract: (body, _input, headers, status) => decode({ text: String(body), headers, status }),
-    errorDetails: (code, error) => {
-      const fields = model.errorShape(operation, code)?.members ?? [];
-      const details = fields.flatMap(({ memberName }) =>
-        // Every failure shows code and message.
-        /^(?:code|message)$/i.test(memberName) || !Object.hasOwn(error, memberName)
-          ? []
-          : [[memberName, error[memberName]]],
-      );
-      return answerRecord(fields, Object.fromEntries(details), (field) => isSecret(field) || isPrivate(field));
-    },
-    // The answer of `Invoke` has the error of a function. Other names of errors may be about work that was done.
-    ...(effect !== 'read' &&
-      operation.output.members.some(({ name }) => name === 'FunctionError') && {
-        errorOf: async ({ body, ...answer }: Parameters<NonNullable<Operation['errorOf']>>[0]) => {
-          const code = textAt(await decode({ ...answer, text: String(body ?? '') }), 'FunctionError');
-          return code === undefined || code === '' ? undefined : { code };
-        },
+/** A token that is a map is JSON text. */
+const pageArguments = ({ toolArguments, pages }: ChosenOperation, pageStart: PageStart) =>
+  Object.fromEntries(
+    toolArguments
+      .filter(({ memberName }) => pages?.tokens.some(({ member }) => member === memberName))
+      .map(({ name, memberName, shape }) => {
+        const token = pageStart[memberName];
+        return [name, shape.kind === 'map' && token !== undefined ? parseJson(token) : token];
       }),
-    output: anyAnswer,
-    // Hosts get no output schema, because most are too long for the list of tools.
-    isAnswerOpen: true,
-    ...(pages !== undefined && {
-      pages: {
-        page: anyAnswer,
-        endsWithBudget: true,
-        ...pages.reducer,
-        // A secret token is sent, but not shown.
-        result: (state: Readonly<Record<string, unknown>>, _input, { unread }) =>
-          pages.reducer.result(state, areTokensShown() ? unread : undefined),
-      },
-    }),
-    ...(effect === 'read' && { next: (record) => stepToReadOn(pages, toolArguments, record) }),
-    summarize: (record) => answerSummary(operation.name, record, { isChange: effect !== 'read', items: pages?.items }),
-  } satisfies Partial<Operation>;
-}
-
-interface Secrecy {
-  readonly secretArguments: readonly string[];
-  readonly isMasked: (field: Member) => boolean;
-  /** False if a token of the next page is secret. */
-  readonly areTokensShown: () => boolean;
-}
-
-/** The token of a page may be named like a secret, but is a secret only if the file says so. */
-function secrecyOf({ settings, toolArguments, answerFields, isSecret, pages }: ChosenOperation): Secrecy {
-  const tokens = pages?.tokens ?? [];
-  const isTokenArgument = ({ memberName }: Member) => tokens.some(({ member }) => member === memberName);
-  // A field with the same name at another path is no token of a page.
-  const getTokenFields = lazy(() => tokens.flatMap(({ path }) => fieldAt(answerFields, path)));
-
-  const isShown = (field: Member) => isNamed(settings.show, field);
-  // `isSecret` is also true for a member that is only named like a secret.
-  const isDeclaredSecret = (field: Member) => isNamed(settings.secretNames, field) && !isShown(field);
-  const mayBeSecret = (argument: Member) => !isTokenArgument(argument) || isDeclaredSecret(argument);
-  return {
-    secretArguments: secretPaths(toolArguments.filter(mayBeSecret), isSecret),
-    // Tokens are never masked, because the next request sends them. `areTokensShown` keeps secret tokens out of the result.
-    isMasked: (field) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
-    areTokensShown: () => ![...toolArguments.filter(isTokenArgument), ...getTokenFields()].some(isDeclaredSecret),
-  };
-}
-
-function fieldAt(fields: readonly Member[], path: string): readonly Member[] {
-  const [name, ...rest] = path.split('.');
-  const field = fields.find(({ memberName }) => memberName === name);
-  if (field === undefined || rest.length === 0) return field === undefined ? [] : [field];
-  return field.shape.kind === 'structure' ? fieldAt(field.shape.members, rest.join('.')) : [];
-}
+  );
 
 function stepToReadOn(
-  pages: ModelPages | undefined,
-  toolArguments: readonly Member[],
+  { pages, toolArguments }: ChosenOperation,
   record: Readonly<Record<string, unknown>>,
 ): Next | undefined {
   const tokensToGive = (pages?.tokens ?? []).flatMap(({ member, path }) => {
@@ -240,7 +175,11 @@ function stepToReadOn(
   return fields.length === 0 ? undefined : next('agent', 'call', say`To read on, see ${listed(fields)} in the answer.`);
 }
 
-function changeFields(context: ModelContext, chosen: ChosenOperation): Partial<Operation> {
+function changeFields(
+  context: ModelContext,
+  chosen: ChosenOperation,
+  decode: (answer: ProtocolAnswer) => Promise<Readonly<Record<string, unknown>> | undefined>,
+): Partial<Operation> {
   const { prefix, api } = context.file;
   const { operation, settings, answerFields, isSecret } = chosen;
   const { failures, show } = settings;
@@ -256,8 +195,37 @@ function changeFields(context: ModelContext, chosen: ChosenOperation): Partial<O
     ...(typeof failures === 'string' && {
       failures: translatePath(failures, answerFields, { setting: 'failures', structure: 'the answer' }),
     }),
+    // The answer of `Invoke` has the error of a function. Other names of errors may be about work that was done.
+    ...(answerFields.some(({ name }) => name === 'FunctionError') && {
+      errorOf: async ({ body, ...answer }) => {
+        const code = textAt(await decode({ ...answer, text: String(body ?? '') }), 'FunctionError');
+        return code === undefined || code === '' ? undefined : { code };
+      },
+    }),
     ...followOf(context, chosen),
   };
+}
+
+/** Matches names such as `Errors`, `FailedEntries`, `UnprocessedItems` and `InvalidParameters`. */
+const namesFailures = /error|fail|unprocessed|unsuccess|^invalid/i;
+
+function failuresOf({ output }: ModelOperation): Pick<Operation, 'failures' | 'failureField'> | undefined {
+  const collections = output.members.flatMap(({ name, shape }) =>
+    shape.kind === 'list' || shape.kind === 'map'
+      ? [{ name, isList: shape.kind === 'list', entry: shape.element.shape }]
+      : [],
+  );
+  // Other maps, such as a map of messages, are not counted.
+  const named = collections.find(
+    ({ name, isList, entry }) => namesFailures.test(name) && (isList || ['list', 'structure'].includes(entry.kind)),
+  );
+  if (named !== undefined) return { failures: named.name };
+  const [ofEntries] = collections.flatMap(({ name, isList, entry }) => {
+    const members = isList && entry.kind === 'structure' ? entry.members : [];
+    const field = members.find((each) => /^error(?:code)?$/i.test(each.name));
+    return field === undefined ? [] : [{ failures: name, failureField: field.name }];
+  });
+  return ofEntries;
 }
 
 function inputSchema({ controlArguments, takes }: ChosenOperation): z.ZodObject {
@@ -283,9 +251,8 @@ function reportSecret(
 
 /** Returns the example in the file, or a function, because making all examples at the start would double the time that loading takes. */
 function exampleFor(
-  { toolArguments, takes, settings, operation }: ChosenOperation,
+  { toolArguments, takes, settings, operation, secretArguments }: ChosenOperation,
   schema: () => z.ZodObject,
-  secretArguments: readonly string[],
 ): Operation['example'] {
   if (settings.example !== undefined) {
     const example = withListedNames(takes.fields, settings.example);

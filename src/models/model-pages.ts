@@ -6,7 +6,7 @@ import { type Model, type ModelOperation, readTrait, type StructureShape } from 
 
 type Values = Readonly<Record<string, unknown>>;
 
-interface PageToken {
+export interface PageToken {
   readonly member: string;
   /** Path of the token of the next page in the output. */
   readonly path: string;

@@ -6,9 +6,6 @@ type NifcloudProtocol = (typeof nifcloudProtocols)[number];
 export const isNifcloud = (protocol: string): protocol is NifcloudProtocol =>
   nifcloudProtocols.some((name) => name === protocol);
 
-/** The content type of the forms. */
-export const formType = 'application/x-www-form-urlencoded; charset=utf-8';
-
 /** What is replaced in an encoded form. */
 type Replacement = readonly [pattern: RegExp, replacement: string];
 

@@ -5,10 +5,9 @@ import { fieldsAtAnyDepth } from './argument-names.js';
 import { openModel, operationMaker } from './from-model.js';
 import { effectOf } from './guess-effect.js';
 import { type Model, readableNames } from './model.js';
-import { type OperationSettings, operationSettings } from './model-settings.js';
+import { type OperationSettings, operationSettings, UnusableFile } from './model-settings.js';
 import { compactName } from './search/words.js';
 import type { ServiceSource } from './service-sources.js';
-import { UnusableFile } from './settings-schema.js';
 
 export interface OpenService {
   readonly model: Model;

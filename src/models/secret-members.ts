@@ -1,8 +1,10 @@
 import { longestSecretName, secretNameDescription } from '../tools/schema/fields.js';
 import { nameInWords } from '../util/field-names.js';
-import { fieldsAtAnyDepth, fieldsInside, isNamed } from './argument-names.js';
+import { attempt, lazy } from '../util/objects.js';
+import { fieldsAtAnyDepth, fieldsInside, isNamed, resolvePath } from './argument-names.js';
 import { isTooDeep } from './argument-schema.js';
 import type { Member, Shape } from './model.js';
+import type { PageToken } from './model-pages.js';
 import type { OperationSettings } from './model-settings.js';
 
 /**
@@ -13,12 +15,52 @@ import type { OperationSettings } from './model-settings.js';
 
 export type IsMember = (field: Member) => boolean;
 
-export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 'secretNames' | 'notSecret'>): {
+export interface Secrecy {
   readonly isSecret: IsMember;
   readonly isPrivate: IsMember;
   /** Also true for a sensitive value of any kind, such as a parameter that holds a password. */
   readonly mayBeSecret: IsMember;
-} {
+  /** Paths of the secret arguments. */
+  readonly secretArguments: readonly string[];
+  /** True for a field whose value the answer does not show. */
+  readonly isMasked: IsMember;
+  /** False if a token of the next page is secret. */
+  readonly areTokensShown: () => boolean;
+}
+
+/** The token of a page may be named like a secret, but is a secret only if the file says so. */
+export function secrecyOf(
+  settings: Pick<OperationSettings, 'secretNames' | 'notSecret' | 'show'>,
+  toolArguments: readonly Member[],
+  answerFields: readonly Member[],
+  tokens: readonly PageToken[],
+): Secrecy {
+  const { isSecret, ...others } = secrecyIn(settings);
+  const isTokenArgument = ({ memberName }: Member) => tokens.some(({ member }) => member === memberName);
+  // A field with the same name at another path is no token of a page.
+  const getTokenFields = lazy(() =>
+    tokens.flatMap(
+      ({ path }) => attempt(() => resolvePath(path, answerFields, { structure: 'the answer' }).member, undefined) ?? [],
+    ),
+  );
+  const isShown = (field: Member) => isNamed(settings.show, field);
+  // `isSecret` is also true for a member that is only named like a secret.
+  const isDeclaredSecret = (field: Member) => isNamed(settings.secretNames, field) && !isShown(field);
+  const mayHoldSecret = (argument: Member) => !isTokenArgument(argument) || isDeclaredSecret(argument);
+  return {
+    ...others,
+    isSecret,
+    secretArguments: secretPaths(toolArguments.filter(mayHoldSecret), isSecret),
+    // Tokens are never masked, because the next request sends them. `areTokensShown` keeps secret tokens out of the result.
+    isMasked: (field) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
+    areTokensShown: () => ![...toolArguments.filter(isTokenArgument), ...getTokenFields()].some(isDeclaredSecret),
+  };
+}
+
+export function secrecyIn({
+  secretNames,
+  notSecret,
+}: Pick<OperationSettings, 'secretNames' | 'notSecret'>): Pick<Secrecy, 'isSecret' | 'isPrivate' | 'mayBeSecret'> {
   const isSecret = (field: Member) =>
     isNamed(secretNames, field) || (isLikeSecret(field) && !isNamed(notSecret, field));
   const isAnyValue = ({ isSensitive, memberName }: Member) => isSensitive && memberName.toLowerCase() === 'value';

@@ -9,8 +9,8 @@ import { errorName, type Log } from '../../util/log.js';
 import { attempt } from '../../util/objects.js';
 import { defined } from '../../util/safe-text.js';
 import { openModel } from '../from-model.js';
+import { UnusableFile } from '../model-settings.js';
 import type { ServiceSource, ServiceSources } from '../service-sources.js';
-import { UnusableFile } from '../settings-schema.js';
 import {
   createIndexBuilder,
   entriesOf,
