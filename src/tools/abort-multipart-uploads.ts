@@ -9,7 +9,8 @@ import { listParts } from './list-parts.js';
 import { forAgent, next as nextStep } from './next.js';
 import { bucketRegion, flag, pathName, planArguments, text } from './schema/fields.js';
 import { shownAs, unlisted } from './schema/outputs.js';
-import { type FoundUpload, foundUpload, foundUploads, sizesOf } from './upload/find-uploads.js';
+import { foundUploads, sizesOf } from './upload/find-uploads.js';
+import { type FoundUpload, foundUpload } from './upload/read-uploads.js';
 
 const mostUploads = 1000;
 
