@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isObject, valueAt } from '../util/objects.js';
+import { isObject, valueAt, withoutUndefined } from '../util/objects.js';
 import { quoted, say, words } from '../util/safe-text.js';
 import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
@@ -153,7 +153,8 @@ export const listParts = defineOperation({
     });
     if (record === undefined) return undefined;
 
-    const { parts = [], ...otherFields } = record;
+    // The view is this server's.
+    const { parts = [], view: _, ...otherFields } = record;
     const object = decodedKey(otherFields.object, otherFields.encodingType);
     return {
       ...otherFields,
@@ -216,13 +217,16 @@ export const listParts = defineOperation({
       input,
       { followUp, unread, mayHaveMore, isWhole },
     ) {
-      const page = withOwnFields(firstPage, input.object);
-      if (viewOf(input) === 'parts') return { view: 'parts', ...(isWhole ? page : withFirstParts(page)) };
+      // XML cannot hold all keys.
+      const object = hasReplacement(firstPage.object ?? '\uFFFD') ? input.object : firstPage.object;
+      if (viewOf(input) === 'parts')
+        return { view: 'parts', ...(isWhole ? firstPage : withFirstParts(firstPage)), object };
 
       const { expectedBytes, expectedParts } = input;
-      const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
+      const { bucket, uploadId, initiator, owner, storageClass, encodingType } = firstPage;
+      const upload = { bucket, object, uploadId, initiator, owner, storageClass, encodingType };
+      const summary = { view: 'summary', ...withoutUndefined(upload) };
       const parts = [...partsByNumber.values()];
-      const summary = { view: 'summary', ...upload };
       if (unread !== undefined) {
         const marker = Number(unread['part-number-marker']);
         return { ...summary, ...summariseBeginning(parts), isTruncated: true, nextPartNumberMarker: marker };
@@ -265,13 +269,6 @@ export const listParts = defineOperation({
 });
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
-
-/** Drops fields of the service that have the name of a field of this server. Takes a key from the call that XML cannot hold. */
-function withOwnFields(record: PageRecord, object: string): PageRecord {
-  const isOwn = (name: string) => name === 'view' || Object.hasOwn(summaryFields(), name);
-  const fields: PageRecord = Object.fromEntries(Object.entries(record).filter(([name]) => !isOwn(name)));
-  return fields.object === undefined || hasReplacement(fields.object) ? { ...fields, object } : fields;
-}
 
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 
