@@ -1,5 +1,5 @@
 import type { Operation } from '../tools/define-operation.js';
-import { regionOfZone } from '../tools/schema/zones.js';
+import { regionOfZone } from '../tools/schema/answer-texts.js';
 import { leavesOf } from '../util/objects.js';
 import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { Refusal } from './refusal.js';

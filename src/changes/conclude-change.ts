@@ -6,7 +6,7 @@ import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from '../
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { valueAtSource } from '../tools/define-operation.js';
 import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
-import { place } from '../tools/schema/zones.js';
+import { place } from '../tools/schema/answer-texts.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';

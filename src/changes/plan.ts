@@ -2,7 +2,7 @@ import { withDecodedSecretMarks } from '../calls/hide-secrets.js';
 import { hintsOf, knownDefaults } from '../calls/hints.js';
 import type { Plan, Risk } from '../calls/outcome.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
-import { place } from '../tools/schema/zones.js';
+import { place } from '../tools/schema/answer-texts.js';
 import { fieldInWords } from '../util/field-names.js';
 import { sentences } from '../util/human.js';
 import { parseJson, textsAt } from '../util/objects.js';

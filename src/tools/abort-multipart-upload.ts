@@ -1,19 +1,10 @@
 import * as z from 'zod';
 import { detail, quoted, say, time } from '../util/safe-text.js';
-import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
 import { next as nextStep } from './next.js';
-import { bucketRegion, objectKey, pathName, planArguments, text } from './schema/fields.js';
-
-const gone = {
-  agent:
-    'The upload is gone: it was aborted or completed, or bucket, object or uploadId is mistyped. ' +
-    'Call list_multipart_uploads to see what is open; if the upload was completed, the object exists.',
-  person:
-    'The upload is gone: it was aborted or completed, or bucket, object or uploadId is mistyped. ' +
-    'If the upload was completed, the object exists.',
-};
+import { planArguments } from './schema/fields.js';
+import { goneCodes, goneErrors, objectPath, uploadArguments } from './upload/one-upload.js';
 
 /** AbortMultipartUpload of S3. The cloud's API reference mentions the operation but does not describe it. */
 export const abortMultipartUpload = defineOperation({
@@ -37,28 +28,14 @@ export const abortMultipartUpload = defineOperation({
     'Restoring aborted parts: this is not possible.',
     'Aborting uploads by age: use abort_multipart_uploads, or a lifecycle rule of the bucket.',
   ],
-  // For an unknown upload, Ceph answers NoSuchKey instead of NoSuchUpload.
-  errors: { NoSuchUpload: gone, NoSuchKey: gone },
+  errors: goneErrors,
 
-  input: () =>
-    z.strictObject({
-      bucket: pathName().describe('Bucket name.'),
-      object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
-      uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
-      region: bucketRegion(),
-      ...planArguments(),
-    }),
+  input: () => z.strictObject({ ...uploadArguments(), ...planArguments() }),
 
   preflight: {
     operation: listParts,
-    input: ({ bucket, object, uploadId, region }) => ({
-      bucket,
-      object,
-      uploadId,
-      view: 'summary',
-      ...(region !== undefined && { region }),
-    }),
-    decisiveErrors: ['NoSuchUpload', 'NoSuchKey'],
+    input: ({ bucket, object, uploadId, region }) => ({ bucket, object, uploadId, region }),
+    decisiveErrors: goneCodes,
     // Gives the time of the last part, not its age, because a plan may wait for a day.
     alert: ({ lastUploadedAt, idleSeconds, stopped }) =>
       typeof lastUploadedAt === 'string' && idleSeconds !== undefined && stopped !== true
@@ -82,11 +59,7 @@ export const abortMultipartUpload = defineOperation({
 
   output: () => z.object({}),
 
-  request: ({ bucket, object, uploadId, region }) => ({
-    path: `/${encodeSegment(bucket)}/${object.split('/').map(encodeSegment).join('/')}`,
-    query: { uploadId },
-    region,
-  }),
+  request: ({ uploadId, region, ...input }) => ({ path: objectPath(input), query: { uploadId }, region }),
 
   extract: () => undefined,
 

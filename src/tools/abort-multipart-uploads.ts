@@ -9,7 +9,9 @@ import { listParts } from './list-parts.js';
 import { forAgent, next as nextStep } from './next.js';
 import { bucketRegion, flag, pathName, planArguments, text } from './schema/fields.js';
 import { shownAs, unlisted } from './schema/outputs.js';
-import { type FoundUpload, foundUpload, foundUploads, sizesOf } from './upload/find-uploads.js';
+import { foundUploads, sizesOf } from './upload/find-uploads.js';
+import { goneCodes } from './upload/one-upload.js';
+import { type FoundUpload, foundUpload } from './upload/read-uploads.js';
 
 const mostUploads = 1000;
 
@@ -67,8 +69,7 @@ export const abortMultipartUploads = defineOperation({
     inputOf: ({ bucket, object, uploadId }, { region }) => ({ bucket, object, uploadId, region }),
     shownTarget: '/{bucket}/{object}?uploadId={uploadId}',
     verify: listParts,
-    // For an unknown upload, Ceph answers NoSuchKey instead of NoSuchUpload.
-    gone: ['NoSuchUpload', 'NoSuchKey'],
+    gone: goneCodes,
     isGone: ({ isListed }) => isListed === false,
   },
 

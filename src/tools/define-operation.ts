@@ -27,6 +27,8 @@ export interface Signing {
 
 export type JsonSchema = Record<string, unknown>;
 
+type Fields = Readonly<Record<string, unknown>>;
+
 export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A read that shows the progress of a change. */
@@ -118,7 +120,7 @@ export interface Operation<
     readonly headers: Readonly<Record<string, string>>;
     readonly body: unknown;
   }): AnsweredError | Promise<AnsweredError>;
-  errorDetails?(code: string, error: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
+  errorDetails?(code: string, error: Fields): Fields;
   readonly follow?: Follow;
   /** Path of the list of failed entries. */
   readonly failures?: string;
@@ -142,14 +144,14 @@ export interface Operation<
   /** Strict schema. The settings for allowed regions find only arguments named `region`, `regions`, `availabilityZone` or `availabilityZones`. */
   input(): Input;
   /** Translates other names of arguments. */
-  rename?(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
+  rename?(args: Fields): Fields;
   readonly fieldsArgument?: string;
   /** Paths of arguments whose values are never shown. */
   readonly secrets?: readonly string[];
   /** True if a call or its answer may hold private values, which the store then seals. */
-  readonly isPrivate?: (input: Readonly<Record<string, unknown>>) => boolean;
+  readonly isPrivate?: (input: Fields) => boolean;
   /** Returns an answer for the store, without secrets that the caller sees once. */
-  readonly withoutShown?: (record: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+  readonly withoutShown?: (record: Fields) => Fields;
   /** For each argument that names a secret file, the argument that gets its content. */
   readonly secretNames?: Readonly<Record<string, string>>;
   /** Paths of secrets that calls have in base64. */
@@ -199,11 +201,11 @@ export interface OperationOutline {
 /** A read by another operation, made before a change. */
 interface Preflight<Input> {
   readonly operation: Operation;
-  input(input: Input): Readonly<Record<string, unknown>> | undefined;
+  input(input: Input): Fields | undefined;
   /** Error codes of the read after which the change is not sent. */
   readonly decisiveErrors?: readonly string[];
-  found?(answer: Readonly<Record<string, unknown>>): SafeText;
-  alert?(answer: Readonly<Record<string, unknown>>): SafeText | undefined;
+  found?(answer: Fields): SafeText;
+  alert?(answer: Fields): SafeText | undefined;
 }
 
 /** The plan of such a change holds the list of the things, and nothing else is changed. Its own request is never sent. */
@@ -211,30 +213,28 @@ interface ManyChanges<Input> {
   /** The argument of the texts that has the list. Callers cannot give it. */
   readonly list: string;
   readonly find: Operation;
-  findInput(input: Input): Readonly<Record<string, unknown>>;
-  choose(answer: Readonly<Record<string, unknown>>, input: Input): Chosen;
+  findInput(input: Input): Fields;
+  choose(answer: Fields, input: Input): Chosen;
   readonly operation: Operation;
-  inputOf(entry: Readonly<Record<string, unknown>>, input: Input): Readonly<Record<string, unknown>>;
+  inputOf(entry: Fields, input: Input): Fields;
   /** Path and query of all its requests, with names in place of what differs. */
   readonly shownTarget: string;
   /** The read of one thing, which shows if the thing is gone. */
   readonly verify: Operation;
   /** Error codes for a thing that is gone. */
   readonly gone: readonly string[];
-  isGone(answer: Readonly<Record<string, unknown>>): boolean;
+  isGone(answer: Fields): boolean;
 }
 
 export type Chosen =
   | {
       readonly kind: 'chosen';
-      readonly list: readonly Readonly<Record<string, unknown>>[];
+      readonly list: readonly Fields[];
       readonly found: SafeText;
       readonly warnings: readonly SafeText[];
     }
   | { readonly kind: 'nothing'; readonly why: SafeText }
   | { readonly kind: 'tooMany'; readonly problem: SafeText };
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Yields reads of the same account that are made at the same time, and gets their endings in the same order. A tool that the caller may not
@@ -253,7 +253,7 @@ export type PartialReadEnd =
   /** No more reads are made, because the call has reached a limit, or because no answer came. */
   | { readonly kind: 'stopped' };
 
-export interface ChangeTexts<Input = Readonly<Record<string, unknown>>, Output = unknown> {
+export interface ChangeTexts<Input = Fields, Output = unknown> {
   /** Undefined if it is not known. */
   readonly costsMoney: boolean | undefined;
   /** By default, only `delete` is irreversible. */
@@ -352,7 +352,7 @@ export interface DefinedOperation<
   readonly example: z.input<Input>;
 }
 
-export type ExampleInput = Readonly<Record<string, unknown>>;
+export type ExampleInput = Fields;
 
 export const exampleOf = ({ example }: Operation): ExampleInput | undefined =>
   typeof example === 'function' ? example() : example;

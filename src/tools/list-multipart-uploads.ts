@@ -15,28 +15,7 @@ import {
   withAges,
 } from './upload/find-uploads.js';
 import { decodedKey, longestKey, xmlRecord } from './upload/read-list.js';
-import { addPage, firstStart, startListing } from './upload/read-uploads.js';
-
-const page = () =>
-  z.object({
-    bucket: z.string().optional(),
-    encodingType: z.string().optional(),
-    isTruncated: z.boolean(),
-    nextKeyMarker: z.string().optional(),
-    nextUploadIdMarker: z.string().optional(),
-    uploads: z.array(
-      z.object({
-        object: z.string(),
-        uploadId: z.string(),
-        initiated: z.string().optional(),
-        size: z.int().optional(),
-        initiator: z.object({ id: z.string().optional(), displayName: z.string().optional() }).optional(),
-      }),
-    ),
-    /** Of ListBuckets. */
-    buckets: z.array(z.object({ name: z.string() })).optional(),
-    continuationToken: z.string().optional(),
-  });
+import { addPage, markerOf, startListing, uploadsPage } from './upload/read-uploads.js';
 
 const output = () => z.object({ bucket: z.string().optional(), prefix: z.string().optional(), ...uploadsFields() });
 
@@ -96,7 +75,7 @@ export const listMultipartUploads = defineOperation({
         // Some stores answer with pages that are too large otherwise.
         'max-uploads': '1000',
         ...(prefix !== undefined && { prefix }),
-        ...(after ?? firstStart({ keyMarker, uploadIdMarker })),
+        ...(after ?? markerOf({ keyMarker, uploadIdMarker })),
       },
       region,
     };
@@ -129,7 +108,7 @@ export const listMultipartUploads = defineOperation({
   },
 
   pages: {
-    page,
+    page: uploadsPage,
     count: ({ uploads = [], buckets = [] }) => uploads.length + buckets.length,
     start: startListing,
     add(state, page, input) {

@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { isObject, valueAt } from '../util/objects.js';
+import { isObject, valueAt, withoutUndefined } from '../util/objects.js';
 import { quoted, say, words } from '../util/safe-text.js';
-import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
 import { callAgain, next as nextStep } from './next.js';
 import { pickArgument } from './schema/answer-paths.js';
-import { bucketRegion, objectKey, oneOf, pathName, text, wholeNumber, withConditions } from './schema/fields.js';
+import { oneOf, text, wholeNumber, withConditions } from './schema/fields.js';
 import { unlisted } from './schema/outputs.js';
+import { goneCodes, goneErrors, objectPath, uploadArguments } from './upload/one-upload.js';
 import type { UploadPart } from './upload/part.js';
 import {
   decodedKey,
@@ -62,9 +62,7 @@ type Input = z.output<ReturnType<typeof input>>;
 const input = () =>
   withConditions(
     z.strictObject({
-      bucket: pathName().describe('Bucket name.'),
-      object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
-      uploadId: text().describe('Upload ID, from list_multipart_uploads or the log of the uploader.'),
+      ...uploadArguments(),
       view: oneOf(['summary', 'parts']).describe('Summary of the upload, or one page of parts.').optional(),
       expectedBytes: wholeNumber(0).describe('Size of the whole object, if known.').optional(),
       expectedParts: wholeNumber(1).describe('Number of parts of the whole object, if known.').optional(),
@@ -73,7 +71,6 @@ const input = () =>
         .describe(`View "parts": parts per page, ${defaultPage} when absent. The cloud may give fewer.`)
         .optional(),
       partNumberMarker: wholeNumber(0).describe('View "parts": list only parts with a higher number.').optional(),
-      region: bucketRegion(),
       ...pickArgument(output, ['nextPartNumberMarker']),
     }),
     ({ view, maxParts, partNumberMarker }, report) => {
@@ -83,13 +80,6 @@ const input = () =>
       if (partNumberMarker !== undefined) report('partNumberMarker', problem);
     },
   );
-
-const uploadGone = {
-  agent:
-    'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists: ask the user which it is.',
-  person:
-    'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists.',
-};
 
 /** Without `view`, an argument for a single page chooses "parts". */
 const viewOf = ({ view, maxParts, partNumberMarker }: Input) =>
@@ -119,7 +109,7 @@ export const listParts = defineOperation({
   // The upload does not exist. NoSuchUpload shows valid keys, because the service checks the signature first.
   probe: {
     arguments: { bucket: 'cloudops-doctor', object: 'cloudops-doctor', uploadId: 'cloudops-doctor', maxParts: 1 },
-    accepted: ['NoSuchUpload', 'NoSuchBucket', 'NoSuchKey'],
+    accepted: [...goneCodes, 'NoSuchBucket'],
   },
   defaults: [{ path: 'maxParts', value: `1000 in the API; this server asks for ${defaultPage} in the view "parts"` }],
   undocumented: [
@@ -129,8 +119,7 @@ export const listParts = defineOperation({
     'Where each region is: the API gives only codes.',
   ],
 
-  // For an unknown upload, Ceph answers NoSuchKey instead of NoSuchUpload.
-  errors: { NoSuchUpload: uploadGone, NoSuchKey: uploadGone },
+  errors: goneErrors,
 
   limitations: [
     'Uploading a part, or completing an upload: use the client that started it.',
@@ -143,7 +132,7 @@ export const listParts = defineOperation({
   output,
 
   request: (input, after) => ({
-    path: `/${encodeSegment(input.bucket)}/${input.object.split('/').map(encodeSegment).join('/')}`,
+    path: objectPath(input),
     query: {
       uploadId: input.uploadId,
       ...(input.encodingType !== undefined && { 'encoding-type': input.encodingType }),
@@ -164,7 +153,8 @@ export const listParts = defineOperation({
     });
     if (record === undefined) return undefined;
 
-    const { parts = [], ...otherFields } = record;
+    // The view is this server's.
+    const { parts = [], view: _, ...otherFields } = record;
     const object = decodedKey(otherFields.object, otherFields.encodingType);
     return {
       ...otherFields,
@@ -177,10 +167,11 @@ export const listParts = defineOperation({
   // Some stores answer with an empty list for an upload that is gone.
   followUpRead: {
     operation: listMultipartUploads,
-    input: (input, { parts, hasDoubt }: PagesSoFar) => {
+    input(input, { parts, hasDoubt }: PagesSoFar) {
       const { bucket, object, uploadId, region } = input;
-      if (viewOf(input) === 'parts' || parts.size > 0 || hasDoubt) return undefined;
-      return { bucket, prefix: object, uploadId, ...(region !== undefined && { region }) };
+      return viewOf(input) === 'parts' || parts.size > 0 || hasDoubt
+        ? undefined
+        : { bucket, prefix: object, uploadId, region };
     },
   },
 
@@ -226,13 +217,16 @@ export const listParts = defineOperation({
       input,
       { followUp, unread, mayHaveMore, isWhole },
     ) {
-      const page = withOwnFields(firstPage, input.object);
-      if (viewOf(input) === 'parts') return { view: 'parts', ...(isWhole ? page : withFirstParts(page)) };
+      // XML cannot hold all keys.
+      const object = hasReplacement(firstPage.object ?? '\uFFFD') ? input.object : firstPage.object;
+      if (viewOf(input) === 'parts')
+        return { view: 'parts', ...(isWhole ? firstPage : withFirstParts(firstPage)), object };
 
       const { expectedBytes, expectedParts } = input;
-      const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
+      const { bucket, uploadId, initiator, owner, storageClass, encodingType } = firstPage;
+      const upload = { bucket, object, uploadId, initiator, owner, storageClass, encodingType };
+      const summary = { view: 'summary', ...withoutUndefined(upload) };
       const parts = [...partsByNumber.values()];
-      const summary = { view: 'summary', ...upload };
       if (unread !== undefined) {
         const marker = Number(unread['part-number-marker']);
         return { ...summary, ...summariseBeginning(parts), isTruncated: true, nextPartNumberMarker: marker };
@@ -275,13 +269,6 @@ export const listParts = defineOperation({
 });
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
-
-/** Drops fields of the service that have the name of a field of this server. Takes a key from the call that XML cannot hold. */
-function withOwnFields(record: PageRecord, object: string): PageRecord {
-  const isOwn = (name: string) => name === 'view' || Object.hasOwn(summaryFields(), name);
-  const fields: PageRecord = Object.fromEntries(Object.entries(record).filter(([name]) => !isOwn(name)));
-  return fields.object === undefined || hasReplacement(fields.object) ? { ...fields, object } : fields;
-}
 
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 

@@ -5,7 +5,7 @@ import { counted, detail, join, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
-import { deploymentModels } from './schema/enumerations.js';
+import { differs, place, withMeaning, zoneWarnings } from './schema/answer-texts.js';
 import {
   characters,
   consentArguments,
@@ -26,9 +26,8 @@ import {
   typeText,
   versionWarnings,
 } from './schema/kube-inputs.js';
-import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanings.js';
 import { resourceGroup } from './schema/outputs.js';
-import { differs, place, zoneWarnings } from './schema/zones.js';
+import values from './schema/values.json' with { type: 'json' };
 
 /** Nearly all are optional, because the API reference does not say which are required. */
 const input = () =>
@@ -41,7 +40,7 @@ const input = () =>
         .describe('Unique name prefix.')
         .meta({ title: 'name prefix' })
         .optional(),
-      deploymentModel: oneOf(deploymentModels).describe('Kind of deployment.').optional(),
+      deploymentModel: oneOf(values.deploymentModels).describe('Kind of deployment.').optional(),
       networkConfig: group('network', 'Network.', {
         networkId: text(255).describe('Private LAN; else the common one.').meta({ title: 'private LAN' }),
       }).optional(),
@@ -245,8 +244,9 @@ export const provisionKubeResourceGroup = defineOperation({
     return join(
       sentences(
         say`The cloud accepted the setup of resource group ${resourceGroupName}: it has started and is not finished.`,
-        status !== undefined && say`Its status is ${withMeaning(status, resourceGroupStatus)}.`,
-        clusterState !== undefined && say`The status of its ${cluster} is ${withMeaning(clusterState, clusterStatus)}.`,
+        status !== undefined && say`Its status is ${withMeaning(status, values.resourceGroupStatus)}.`,
+        clusterState !== undefined &&
+          say`The status of its ${cluster} is ${withMeaning(clusterState, values.clusterStatus)}.`,
       ),
       ' ',
     );

@@ -3,7 +3,7 @@ import { sentences } from '../util/human.js';
 import { detail, join, own, say, words } from '../util/safe-text.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
-import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './schema/enumerations.js';
+import { differs, foreignZone, place, withMeaning, zoneWarnings } from './schema/answer-texts.js';
 import {
   characters,
   consentArguments,
@@ -16,9 +16,8 @@ import {
   region,
   text,
 } from './schema/fields.js';
-import { devopsState, devopsStatusCode, devopsStatusName, withMeaning } from './schema/meanings.js';
 import { unlisted } from './schema/outputs.js';
-import { differs, foreignZone, place, zoneWarnings } from './schema/zones.js';
+import values from './schema/values.json' with { type: 'json' };
 
 const bucketName = () => hyphenated({ min: 3, max: 32 });
 
@@ -40,10 +39,10 @@ export const restoreInstance = defineOperation({
     { path: 'instanceType', value: 'e-large' },
     {
       path: 'availabilityZone',
-      value: `by region: ${Object.entries(defaultZones)
+      value: `by region: ${Object.entries(values.defaultZones)
         .map(([region, zone]) => `${zone} in ${region}`)
         .join(', ')}`,
-      inRegion: defaultZones,
+      inRegion: values.defaultZones,
     },
   ],
   unknownDefaults: ['firewallGroupName', 'parameterGroupName'],
@@ -79,7 +78,7 @@ export const restoreInstance = defineOperation({
       instanceId: hyphenated({ max: 30 })
         .describe('Name of the new server: at most 30 lowercase letters, digits or hyphens.')
         .meta({ title: 'name' }),
-      instanceType: oneOf(devopsInstanceTypes)
+      instanceType: oneOf(values.devopsInstanceTypes)
         .describe('Server type; e-large when absent.')
         .meta({ title: 'server type' })
         .optional(),
@@ -92,7 +91,7 @@ export const restoreInstance = defineOperation({
         .meta({ title: 'parameter group' })
         .optional(),
       diskSize: oneOfNumbers([100, 200, 300, 400]).describe('Disk in GB.').meta({ unit: 'GB' }).optional(),
-      availabilityZone: oneOf(devopsZones)
+      availabilityZone: oneOf(values.devopsZones)
         .describe(
           'Default by region: east-11 in jp-east-1, east-31 in jp-east-3, west-12 in jp-west-1, jp-west-21 in jp-west-2.',
         )
@@ -105,7 +104,7 @@ export const restoreInstance = defineOperation({
       }).optional(),
       objectStorageConfig: group('object storage', 'Object storage.', {
         account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits').describe('Account of the object storage.'),
-        region: oneOf(objectStorageRegions).describe('Its region.'),
+        region: oneOf(values.objectStorageRegions).describe('Its region.'),
         bucketUseObjects: group('buckets', 'Its buckets.', {
           lfs: bucketName().describe('For large-file objects.'),
           packages: bucketName().describe('For the package registry.'),
@@ -190,15 +189,15 @@ export const restoreInstance = defineOperation({
     return join(
       sentences(
         say`The cloud accepted the restore of DevOps server ${instance.instanceId ?? instanceId}: it has started and is not finished.`,
-        state !== undefined && say`Its state is ${withMeaning(state, devopsState)}.`,
+        state !== undefined && say`Its state is ${withMeaning(state, values.devopsState)}.`,
         // The status is usually the same word as the state, and is then not repeated.
         status.name !== undefined &&
           status.name !== state &&
-          say`Its status is ${withMeaning(status.name, devopsStatusName)}.`,
+          say`Its status is ${withMeaning(status.name, values.devopsStatusName)}.`,
         // The codes 100 and 200 repeat the state, and 200 looks like an HTTP status.
         status.code !== undefined &&
           ![100, 200].includes(status.code) &&
-          say`Its status code is ${withMeaning(String(status.code), devopsStatusCode)}.`,
+          say`Its status code is ${withMeaning(String(status.code), values.devopsStatusCode)}.`,
       ),
       ' ',
     );

@@ -4,11 +4,11 @@ import { detail, join, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
+import { differs, withMeaning } from './schema/answer-texts.js';
 import { consentArguments, pathName, text } from './schema/fields.js';
 import { versionWarnings } from './schema/kube-inputs.js';
-import { clusterStatus, withMeaning } from './schema/meanings.js';
 import { cluster } from './schema/outputs.js';
-import { differs } from './schema/zones.js';
+import values from './schema/values.json' with { type: 'json' };
 
 /** UpgradeKubeVersion (docs/API.md: UpgradeKubeVersion). */
 export const upgradeKubeVersion = defineOperation({
@@ -80,7 +80,7 @@ export const upgradeKubeVersion = defineOperation({
     join(
       sentences(
         say`The cloud accepted the upgrade of cluster ${clusterName}: it has started and is not finished.`,
-        status !== undefined && say`Its status is ${withMeaning(status, clusterStatus)}.`,
+        status !== undefined && say`Its status is ${withMeaning(status, values.clusterStatus)}.`,
         version !== undefined &&
           say`The answer already names version ${version}, which does not mean that it is in use.`,
       ),

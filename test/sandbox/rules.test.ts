@@ -4,16 +4,7 @@ import { ServiceError } from '../../sandbox/http.js';
 import { provisionRules } from '../../sandbox/operations/provision-kube-resource-group.js';
 import { restoreRules } from '../../sandbox/operations/restore-instance.js';
 import { readInput } from '../../sandbox/rules.js';
-import {
-  accountingTypes,
-  deploymentModels,
-  devopsInstanceTypes,
-  devopsZones,
-  nodeInstanceTypes,
-  objectStorageRegions,
-  volumeTypes,
-  workstationInstanceTypes,
-} from '../../src/tools/schema/enumerations.js';
+import values from '../../src/tools/schema/values.json' with { type: 'json' };
 import { withValue } from '../support/rules.js';
 
 /** The form of refusals. disagreement.test.ts compares the rules themselves with those of the tools. */
@@ -67,15 +58,15 @@ describe('the sandbox and the tools have read the same lists of values', () => {
   const server = (path: string, value: string) =>
     refused(restoreRules, withValue({ backupId, instanceId: 's' }, path, value));
   test.each<[string, typeof group, string, readonly string[]]>([
-    ['list N', group, 'adminCluster.controlPlane.instanceType', nodeInstanceTypes],
-    ['list N for pools', group, 'adminCluster.nodePools.0.instanceType', nodeInstanceTypes],
-    ['list W', group, 'adminWorkstation.instanceType', workstationInstanceTypes],
-    ['list D', server, 'instanceType', devopsInstanceTypes],
-    ['volume types', group, 'adminCluster.controlPlane.volumeType', volumeTypes],
-    ['billing', group, 'adminCluster.initialAccountingType', accountingTypes],
-    ['deployment models', group, 'deploymentModel', deploymentModels],
-    ['zones', server, 'availabilityZone', devopsZones],
-    ['regions of object storage', server, 'objectStorageConfig.region', objectStorageRegions],
+    ['list N', group, 'adminCluster.controlPlane.instanceType', values.nodeInstanceTypes],
+    ['list N for pools', group, 'adminCluster.nodePools.0.instanceType', values.nodeInstanceTypes],
+    ['list W', group, 'adminWorkstation.instanceType', values.workstationInstanceTypes],
+    ['list D', server, 'instanceType', values.devopsInstanceTypes],
+    ['volume types', group, 'adminCluster.controlPlane.volumeType', values.volumeTypes],
+    ['billing', group, 'adminCluster.initialAccountingType', values.accountingTypes],
+    ['deployment models', group, 'deploymentModel', values.deploymentModels],
+    ['zones', server, 'availabilityZone', values.devopsZones],
+    ['regions of object storage', server, 'objectStorageConfig.region', values.objectStorageRegions],
   ])('%s', (_name, refusal, path, values) => {
     for (const value of values) expect(refusal(path, value)).toBeUndefined();
     // The refusal lists what is allowed, with commas or bars between.

@@ -192,7 +192,7 @@ describe('it can be repeated', () => {
       failure: {
         code: 'NoSuchUpload',
         mayHaveHappened: false,
-        next: { text: expect.stringContaining('list_multipart_uploads') },
+        next: { text: expect.stringContaining('ask the user which it is') },
       },
     });
     expect(requests).toHaveLength(3);

@@ -191,16 +191,11 @@ describe('filters are applied again', () => {
     ['keyMarker', { keyMarker: 'm' }, ['u4']],
     ['keyMarker', { keyMarker: 'm', uploadIdMarker: 'u2' }, ['u3', 'u4']],
     ['prefix and keyMarker', { prefix: 'm', keyMarker: 'm', uploadIdMarker: 'u2' }, ['u3']],
-  ])('if the store ignores %s', async (names, args, ids) => {
+  ])('if the store ignores %s', async (_names, args, ids) => {
     const { result } = await list([all], args);
     if (!result.ok) throw new Error(result.text);
     expect(idsIn(result.structured.answer)).toEqual(ids.map((uploadId) => expect.objectContaining({ uploadId })));
-    expect(result.text).toContain(`The store ignored ${names}, so this server left out the uploads that do not fit.`);
-  });
-
-  test('and nothing is warned of if the store applied them', async () => {
-    const { result } = await list([{ uploads: [['m', 'u3']] }], { prefix: 'm', keyMarker: 'm', uploadIdMarker: 'u2' });
-    expect(result).toMatchObject({ structured: { answer: { uploadCount: 1 }, warnings: [] } });
+    expect(result).toMatchObject({ structured: { answer: { uploadCount: ids.length }, warnings: [] } });
   });
 
   test('an upload is found by its ID among others', async () => {
@@ -212,7 +207,6 @@ describe('filters are applied again', () => {
     const { result, urls } = await list([{}, all], { prefix: 'a/' });
     expect(urls).toEqual(['/b?max-uploads=1000&prefix=a%2F&uploads', '/b?max-uploads=1000&prefix=&uploads']);
     expect(result).toMatchObject({ structured: { answer: { uploadCount: 1, uploads: [{ object: 'a/1' }] } } });
-    expect(result.text).toContain('warning: ');
   });
 
   test('a prefix that nothing has matches nothing', async () => {

@@ -70,6 +70,12 @@ test('a part without a readable number is not silently dropped', async () => {
   expect(warnings).toContain('Left out: 2 elements without a readable part number.');
 });
 
+test('elements with the names of this server’s own fields say nothing', async () => {
+  const { structured } = await partsOf('<View>parts</View><Percent>100</Percent>', part('1', '8388608'));
+  expect(structured).toMatchObject({ answer: { view: 'summary', partCount: 1 } });
+  expect(structured.answer).not.toHaveProperty('percent');
+});
+
 test('an upload without an ID is not silently dropped', async () => {
   const { structured, warnings } = await uploadsOf([upload('a', '<UploadId>1</UploadId>'), upload('b', '')]);
   expect(structured).toMatchObject({ answer: { uploadCount: 1 } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
-import { nodeInstanceTypes, workstationInstanceTypes } from '../../src/tools/schema/enumerations.js';
+import values from '../../src/tools/schema/values.json' with { type: 'json' };
 import { problems, shown, withValue } from '../support/rules.js';
 
 /** Every rule of ProvisionKubeResourceGroup: what it accepts and what it refuses, boundary values included. */
@@ -19,7 +19,7 @@ const volumeType = {
 const volumeSize = { accepts: [100, '100'], refuses: [99, 101, 200, '100GB', 100.5] };
 const accounting = { accepts: ['pay-per-use', 'monthly'], refuses: ['yearly', 'Monthly', ''] };
 const nodeType = {
-  accepts: nodeInstanceTypes,
+  accepts: values.nodeInstanceTypes,
   refuses: ['h2-large', 'h2-medium4', 'h2-large8', 'e-large', 'h2-large20'],
 };
 const someText = { accepts: ['x', 'jp-east-1'], refuses: ['', 1] };
@@ -50,7 +50,7 @@ const rules: readonly { path: string; accepts: readonly unknown[]; refuses: read
   { path: 'adminWorkstation.availabilityZone', ...someText },
   {
     path: 'adminWorkstation.instanceType',
-    accepts: workstationInstanceTypes,
+    accepts: values.workstationInstanceTypes,
     refuses: ['h2-medium', 'h2-extra-large', 'e-large'],
   },
   { path: 'adminWorkstation.volumeType', ...volumeType },
@@ -109,11 +109,11 @@ describe.each(rules)('$path', ({ path, accepts, refuses }) => {
 });
 
 test('list N has 22 values, list W 29, and W holds all of N', () => {
-  expect(new Set(nodeInstanceTypes).size).toBe(22);
-  expect(new Set(workstationInstanceTypes).size).toBe(29);
-  expect(nodeInstanceTypes.filter((type) => !(workstationInstanceTypes as readonly string[]).includes(type))).toEqual(
-    [],
-  );
+  expect(new Set(values.nodeInstanceTypes).size).toBe(22);
+  expect(new Set(values.workstationInstanceTypes).size).toBe(29);
+  expect(
+    values.nodeInstanceTypes.filter((type) => !(values.workstationInstanceTypes as readonly string[]).includes(type)),
+  ).toEqual([]);
 });
 
 test('only the resource group is required', () => {

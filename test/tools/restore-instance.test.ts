@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { devopsInstanceTypes } from '../../src/tools/schema/enumerations.js';
+import values from '../../src/tools/schema/values.json' with { type: 'json' };
 import { problems, withValue } from '../support/rules.js';
 
 /** Every rule of RestoreInstance: what it accepts and what it refuses, boundary values included. */
@@ -36,7 +36,7 @@ const rules: readonly { path: string; accepts: readonly unknown[]; refuses: read
   { path: 'parameterGroupName', ...hyphenRules(63) },
   {
     path: 'instanceType',
-    accepts: devopsInstanceTypes,
+    accepts: values.devopsInstanceTypes,
     refuses: ['e-small', 'E-LARGE', 'h2-triple-large32', 'h2-medium4', '', 1],
   },
   {
@@ -99,7 +99,7 @@ describe.each(rules)('$path', ({ path, accepts, refuses }) => {
 });
 
 test('list D has the 34 values of the reference', () => {
-  expect(new Set(devopsInstanceTypes).size).toBe(34);
+  expect(new Set(values.devopsInstanceTypes).size).toBe(34);
 });
 
 test('only backupId and instanceId are required', () => {

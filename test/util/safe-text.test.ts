@@ -182,7 +182,7 @@ test.each([
       'models/search/open-search.ts',
       'models/service-catalog.ts',
       'signing/program-keys.ts',
-      'tools/schema/meanings.ts',
+      'tools/schema/answer-texts.ts',
     ],
   ],
   [

@@ -1,7 +1,6 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
-import { accountingTypes, nodeInstanceTypes, volumeTypes, workstationInstanceTypes } from './enumerations.js';
 import {
   clusterName,
   flag,
@@ -14,8 +13,12 @@ import {
   text,
   wholeNumber,
 } from './fields.js';
+import values from './values.json' with { type: 'json' };
 
-/** This file has the inputs of clusters. Descriptions are short, because every model reads them. */
+/**
+ * This file has the inputs of clusters. Descriptions are short, because every model reads them. `values.json` has the values of docs/API.md
+ * (Instance types, Zones, States).
+ */
 
 /** A list of exactly one element, which the API requires for regions and zones. */
 export const listOfOne = (title: string) =>
@@ -33,7 +36,7 @@ const volumeSize = () => oneOfNumbers([100]).describe('GB.').meta({ title: 'disk
 
 /** Refers to `adminWorkstation`, which shows the allowed values. */
 const volume = () => ({
-  volumeType: oneOfListed(volumeTypes, 'See workstation.').meta({ title: 'disk type' }),
+  volumeType: oneOfListed(values.volumeTypes, 'See workstation.').meta({ title: 'disk type' }),
   volumeSize: volumeSize(),
 });
 
@@ -43,13 +46,15 @@ export const adminWorkstation = () =>
     ...placement(),
     // Stands for the allowed values, most of which `controlPlane.instanceType` shows.
     instanceType: oneOfListed(
-      workstationInstanceTypes,
+      values.workstationInstanceTypes,
       'As controlPlane.instanceType, or h2-medium4/8/16/24, h2-large, h2-large8, h2-extra-large8.',
     ).meta({ title: 'server type' }),
-    volumeType: oneOf(volumeTypes).describe('Disk.').meta({ title: 'disk type' }),
+    volumeType: oneOf(values.volumeTypes).describe('Disk.').meta({ title: 'disk type' }),
     volumeSize: volumeSize(),
     keyName: text(255).describe('SSH key.').meta({ title: 'SSH key' }),
-    initialAccountingType: oneOf(accountingTypes).describe('Billing; default pay-per-use.').meta({ title: 'billing' }),
+    initialAccountingType: oneOf(values.accountingTypes)
+      .describe('Billing; default pay-per-use.')
+      .meta({ title: 'billing' }),
   });
 
 /** Schema of the admin cluster in ProvisionKubeResourceGroup (docs/API.md). */
@@ -58,7 +63,7 @@ export const adminCluster = () =>
     name: clusterName().describe('Unique in the project.'),
     version: text(255).describe("Else the cloud's."),
     keyName: text(255).describe('SSH key.').meta({ title: 'SSH key' }),
-    initialAccountingType: oneOfListed(accountingTypes, 'See workstation.').meta({ title: 'billing' }),
+    initialAccountingType: oneOfListed(values.accountingTypes, 'See workstation.').meta({ title: 'billing' }),
     kubeServiceMeshConfig: group('service mesh', 'Service mesh.', {
       enabled: flag().describe('On or off.'),
       version: text(255).describe("Else the cloud's."),
@@ -73,7 +78,7 @@ export const adminCluster = () =>
     }),
     controlPlane: group('control plane', 'Control plane.', {
       ...placement(),
-      instanceType: oneOf(nodeInstanceTypes).describe('Server type.').meta({ title: 'server type' }),
+      instanceType: oneOf(values.nodeInstanceTypes).describe('Server type.').meta({ title: 'server type' }),
       ...volume(),
       // The list of tools continues the description with the allowed numbers.
       nodeCount: oneOfNumbers([1, 3, 5]).describe('Nodes:').meta({ title: 'number of nodes' }),
@@ -84,7 +89,7 @@ export const adminCluster = () =>
           .strictObject({
             name: hyphenated({ max: 40 }).describe('Name.'),
             ...placement(),
-            instanceType: oneOfListed(nodeInstanceTypes, 'As controlPlane.instanceType.').meta({
+            instanceType: oneOfListed(values.nodeInstanceTypes, 'As controlPlane.instanceType.').meta({
               title: 'server type',
             }),
             ...volume(),

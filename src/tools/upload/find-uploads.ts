@@ -1,27 +1,14 @@
 import * as z from 'zod';
 import { sentences } from '../../util/human.js';
-import { groupedBy, textsAt, withoutUndefined } from '../../util/objects.js';
+import { groupedBy, lazy, textsAt, withoutUndefined } from '../../util/objects.js';
 import { bytes, counted, join, longestName, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 import type { Lenient, ManyReads, PartialReadEnd } from '../define-operation.js';
 import { shownAs, unlisted } from '../schema/outputs.js';
 import { type AnswerTimes, firstThatFit, nowOf, storeTime } from './read-list.js';
-import type { OpenUpload } from './read-uploads.js';
+import { type FoundUpload, foundUpload, type UploadSearch } from './read-uploads.js';
 import { hoursAgo } from './sentences.js';
 
 /** This file finds the open multipart uploads of a bucket or of all buckets, and describes them in a limited size. */
-
-/** Schema of an upload with its age and, if it was measured, its size (bytes). */
-export const foundUpload = () =>
-  z.object({
-    bucket: z.string().optional(),
-    object: z.string(),
-    uploadId: z.string(),
-    initiated: z.string().optional(),
-    ageHours: z.int().optional(),
-    size: z.int().optional(),
-    isReceiving: z.literal(true).optional(),
-  });
-export type FoundUpload = z.output<ReturnType<typeof foundUpload>>;
 
 const shownUpload = () => shownAs(foundUpload(), 'object, uploadId, initiated, ageHours');
 const count = () => z.int().optional();
@@ -68,26 +55,17 @@ type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof uploadsFields>>>> 
 };
 
 /** The read of one bucket. Fields are absent if the read was not this server's. */
-const ofBucket = z.object(uploadsFields()).partial();
-type UploadsOfBucket = z.output<typeof ofBucket> & { readonly bucket?: string | undefined };
+const ofBucket = lazy(() => z.object(uploadsFields()).partial());
+type UploadsOfBucket = z.output<ReturnType<typeof ofBucket>> & { readonly bucket?: string | undefined };
 
 export const foundUploads = (record: Readonly<Record<string, unknown>>): readonly FoundUpload[] =>
-  ofBucket.parse({ uploads: record.uploads }).uploads ?? [];
-
-interface Search {
-  readonly bucket?: string | undefined;
-  readonly prefix?: string | undefined;
-  readonly olderThanHours?: number | undefined;
-  readonly withSizes?: boolean | undefined;
-  readonly bucketMarker?: string | undefined;
-  readonly region?: string | undefined;
-}
+  ofBucket().parse({ uploads: record.uploads }).uploads ?? [];
 
 /** True if one list answers the call, in the order of object keys. The uploads of several lists are in the order of their age. */
-export const isOneList = ({ bucket, withSizes }: Search): boolean => bucket !== undefined && withSizes !== true;
+export const isOneList = ({ bucket, withSizes }: UploadSearch): boolean => bucket !== undefined && withSizes !== true;
 
 /** Reads the uploads of a bucket, or of all buckets after `bucketMarker`. */
-export function* findUploads(search: Search): ManyReads {
+export function* findUploads(search: UploadSearch): ManyReads {
   const { bucket, withSizes, bucketMarker = '', ...input } = search;
   const { region } = input;
   const tool = 'list_multipart_uploads';
@@ -100,7 +78,7 @@ export function* findUploads(search: Search): ManyReads {
   const gap = startOfGap(ends);
   const names = gap < 0 ? all : all.slice(0, gap);
   const read = names.flatMap((name, index): UploadsOfBucket[] =>
-    ends[index]?.kind === 'read' ? [{ ...ofBucket.parse(recordOf(ends[index])), bucket: name }] : [],
+    ends[index]?.kind === 'read' ? [{ ...ofBucket().parse(recordOf(ends[index])), bucket: name }] : [],
   );
   const found = read
     .flatMap(({ bucket, uploads = [] }) => uploads.map((upload): FoundUpload => ({ bucket, ...upload })))
@@ -146,61 +124,54 @@ function sizeIn({ totalBytes, idleSeconds, stopped, isTruncated, mayHaveMore }: 
 }
 
 function refusals(names: readonly string[], ends: readonly PartialReadEnd[]) {
-  const refused = names.flatMap((first, index) => {
+  const refused = names.flatMap((name, index) => {
     const end = ends[index];
-    return end?.kind === 'refused' ? [{ code: end.code, first }] : [];
+    return end?.kind === 'refused' ? { name, code: end.code } : [];
   });
-  const byCode = [...groupedBy(refused, ({ code }) => code).values()].flatMap((group) =>
-    group.slice(0, 1).map((first) => ({ ...first, count: group.length })),
-  );
+  const byCode = [...groupedBy(refused, ({ code }) => code)].map(([code, buckets]) => ({
+    code,
+    count: buckets.length,
+    first: buckets[0]?.name ?? '',
+  }));
   return byCode.length === 0 ? undefined : byCode.sort((a, b) => b.count - a.count).slice(0, 10);
 }
 
 /** Adds the ages, and leaves out what may be younger than `olderThanHours`. `times` are those of the last answer. */
-export function withAges(all: readonly OpenUpload[], times: AnswerTimes, olderThanHours: number | undefined) {
-  const starts = all.map(({ initiated }) => storeTime(initiated) ?? Number.NaN);
-  const now = nowOf(
-    times,
-    starts.reduce((newest, ms) => (ms > newest ? ms : newest), 0),
-  );
-  const aged = all.map((upload, index) => {
-    // Without a time that can be trusted, no age is known.
-    const hours = now.kind === 'known' ? (now.ms - (starts[index] ?? Number.NaN)) / 3_600_000 : Number.NaN;
-    return Number.isNaN(hours)
-      ? { hours, upload }
-      : { hours, upload: { ...upload, ageHours: Math.max(0, Math.floor(hours)) } };
+export function withAges(all: readonly FoundUpload[], times: AnswerTimes, olderThanHours: number | undefined) {
+  const newest = all.reduce((latest, { initiated }) => Math.max(latest, storeTime(initiated) ?? 0), 0);
+  const now = nowOf(times, newest);
+  // Without a time that can be trusted, no age is known.
+  const hoursSince = ({ initiated }: FoundUpload) =>
+    now.kind === 'known' ? (now.ms - (storeTime(initiated) ?? Number.NaN)) / 3_600_000 : Number.NaN;
+  const aged = all.map((upload): FoundUpload => {
+    const hours = hoursSince(upload);
+    return Number.isNaN(hours) ? upload : { ...upload, ageHours: Math.max(0, Math.floor(hours)) };
   });
-  const uploadsWith = (isFit: (hours: number) => boolean) =>
-    aged.flatMap(({ hours, upload }): FoundUpload[] => (isFit(hours) ? [upload] : []));
   return {
-    uploads: olderThanHours === undefined ? uploadsWith(() => true) : uploadsWith((hours) => hours > olderThanHours),
+    uploads: olderThanHours === undefined ? aged : aged.filter((upload) => hoursSince(upload) > olderThanHours),
     countOfAnyAge: all.length,
-    unknownAge: uploadsWith(Number.isNaN),
+    unknownAge: aged.filter(({ ageHours }) => ageHours === undefined),
     checkedAt: times.answeredAt,
     timesContradict: now.kind === 'contradicted' ? true : undefined,
   };
 }
 
-/** Length limits of the lists in characters of JSON: of one list about 700 tokens, otherwise together about 600. */
-const ofOneList = { uploads: 1600, unknownAge: 1600, buckets: 0 };
-const ofSeveral = { uploads: 1100, unknownAge: 300, buckets: 500 };
-
 /** Summarizes what was read. `uploads` are those of all reads, in the order of the answer. */
 export function summariseUploads(
   reads: readonly UploadsOfBucket[],
   uploads: readonly FoundUpload[],
-  search: Search,
+  search: UploadSearch,
   isWhole: boolean | undefined,
   ending: Partial<Summary>,
 ) {
   const { bucket, prefix, olderThanHours } = search;
   const isOne = isOneList(search);
-  const limits = isOne ? ofOneList : ofSeveral;
+  // In characters of JSON: of one list about 700 tokens, otherwise together about 600.
+  const limits = isOne ? { uploads: 1600, unknownAge: 1600 } : { uploads: 1100, unknownAge: 300 };
   const cut = <Entry>(list: readonly Entry[], limit: number) => (isWhole ? [...list] : firstThatFit(list, limit));
   const isFiltered = olderThanHours !== undefined;
   const unknownAge = reads.flatMap((read) => read.unknownAge ?? []);
   const oldest = isOne ? uploads.toSorted((a, b) => startOf(a) - startOf(b))[0] : undefined;
-  const [ofFirst] = isOne ? reads : [];
   const sizes = sizesOf(uploads);
   return withoutUndefined({
     bucket,
@@ -212,11 +183,11 @@ export function summariseUploads(
     olderThanHours,
     countOfAnyAge: isFiltered ? reads.reduce((sum, read) => sum + (read.countOfAnyAge ?? 0), 0) : undefined,
     oldest: oldest?.ageHours === undefined ? undefined : oldest,
-    buckets: isOne ? undefined : cut(worstBuckets(reads, uploads), limits.buckets),
+    buckets: isOne ? undefined : cut(worstBuckets(reads, uploads), 500),
     uploads: cut(uploads, limits.uploads),
-    unknownAgeCount: unknownAge.length === 0 ? undefined : unknownAge.length,
+    unknownAgeCount: unknownAge.length || undefined,
     unknownAge: isFiltered && unknownAge.length > 0 ? cut(unknownAge, limits.unknownAge) : undefined,
-    checkedAt: ofFirst?.checkedAt,
+    checkedAt: isOne ? reads[0]?.checkedAt : undefined,
     timesContradict: reads.some((read) => read.timesContradict) || undefined,
     mayHaveMore: (!isOne && reads.some(hasMore)) || undefined,
     ...ending,
@@ -237,15 +208,15 @@ const hasMore = ({ isTruncated, mayHaveMore }: UploadsOfBucket) => isTruncated =
 function worstBuckets(reads: readonly UploadsOfBucket[], all: readonly FoundUpload[]) {
   const uploadsOf = groupedBy(all, ({ bucket = '' }) => bucket);
   return reads
-    .flatMap((read) => {
+    .map((read) => {
       const { bucket = '' } = read;
       const uploads = uploadsOf.get(bucket) ?? [];
       const { totalBytes } = sizesOf(uploads);
-      const facts = { totalBytes, oldestHours: uploads[0]?.ageHours, isTruncated: hasMore(read) || undefined };
-      return uploads.length > 0 || hasMore(read)
-        ? [withoutUndefined({ bucket, uploadCount: uploads.length, ...facts })]
-        : [];
+      const [oldest] = uploads;
+      const facts = { totalBytes, oldestHours: oldest?.ageHours, isTruncated: hasMore(read) || undefined };
+      return withoutUndefined({ bucket, uploadCount: uploads.length, ...facts });
     })
+    .filter(({ uploadCount, isTruncated }) => uploadCount > 0 || isTruncated)
     .sort(
       (a, b) =>
         Number(b.isTruncated ?? false) - Number(a.isTruncated ?? false) ||

@@ -131,105 +131,72 @@ function timeFields(parts: readonly UploadPart[], times: AnswerTimes, bytesLeft:
   };
 }
 
-/** The rate is that of the last 8 to 30 parts, because older parts say nothing about now. */
-const fewestParts = 8;
-const mostParts = 30;
-/** Stores cut times to whole seconds, so a shorter time says little. */
-const shortestMs = 5000;
-/** The range of rates goes beyond the observed rates by this factor. */
-const margin = 1.1;
-/** A wait this many times the second longest is a pause. */
-const pauseFactor = 2;
-/** Parts that may be in flight and nearly sent. */
-const partsInFlight = 3;
-/** A wider range is not given. */
-const widestRange = 3;
-/** An upload has stopped after two minutes and four times any recent wait; with few parts, after half an hour. */
-const stoppedMs = 120_000;
-const stoppedFactor = 4;
-const stoppedWithFewPartsMs = 1_800_000;
-/** An upload is slower if its last ten parts took twice as long as the ten before. */
-const partsCompared = 10;
-const slowerFactor = 2;
-
 /**
  * Estimates the pace of an upload by the arrival times of its last parts. Times are milliseconds, sizes are bytes. The rate is that of the last
- * parts; of the last ten, if the upload became slower.
+ * 8 to 30 parts, because older parts say nothing about now; of the last ten, if the upload became slower.
  */
 export function paceOf(parts: readonly UploadPart[], now: number, bytesLeft: number | undefined) {
   const arrivals = parts
     .filter(({ uploadedAt }) => !Number.isNaN(uploadedAt))
     .sort((a, b) => a.uploadedAt - b.uploadedAt)
-    .slice(-mostParts - 1);
+    .slice(-31);
   const last = arrivals.at(-1);
   if (last === undefined) return undefined;
   const idleMs = Math.max(0, now - last.uploadedAt);
   const waits = waitsOf(arrivals);
-  const longestWait = Math.max(0, ...waits);
-  const silence = waits.length < 2 ? stoppedWithFewPartsMs : Math.max(stoppedMs, stoppedFactor * longestWait);
+  // Few parts show nothing for half an hour. More parts show it after two minutes and four times any recent wait.
+  const silence = waits.length < 2 ? 1_800_000 : Math.max(120_000, 4 * Math.max(...waits));
   if (idleMs > silence) return { stopped: true } as const;
+  if (waits.length < 8) return {};
 
-  const rates = recentRates(arrivals);
+  const rates = [8, 12, 20, 30].flatMap((count) => rateOf(arrivals.slice(-count - 1)) ?? []);
   // The rate of most parts is the least subject to chance.
   const rate = rates.at(-1);
   if (rate === undefined) return {};
-  const bytesPerSecondBefore = rateBeforeSlowdown(arrivals);
-  const isSlower = bytesPerSecondBefore !== undefined;
-  const rateNow = isSlower ? rateOf(arrivals.slice(-partsCompared - 1)) : rate;
-  const isSteady = !isSlower && !hasPause([...waits, idleMs]);
+  const [before, lately] = [arrivals.slice(-21, -10), arrivals.slice(-11)];
+  const rateBefore = isSlower(waitsOf(before), waitsOf(lately)) ? rateOf(before) : undefined;
+  if (rateBefore !== undefined)
+    return {
+      bytesPerSecond: Math.round(1000 * (rateOf(lately) ?? rate)),
+      bytesPerSecondBefore: Math.round(1000 * rateBefore),
+    };
+
+  const [longest = 0, second = 0] = [...waits, idleMs].sort((a, b) => b - a);
+  const isSteady = longest <= 2 * second + shortestMs;
+  const partSize = bytesOf(arrivals) / arrivals.length;
   return {
-    bytesPerSecond: Math.round(1000 * (rateNow ?? rate)),
-    bytesPerSecondBefore,
-    secondsLeft: isSteady && bytesLeft !== undefined ? secondsLeft(arrivals, rates, bytesLeft) : undefined,
+    bytesPerSecond: Math.round(1000 * rate),
+    secondsLeft: isSteady && bytesLeft !== undefined ? secondsLeft(bytesLeft, partSize, rates) : undefined,
   };
 }
 
 const waitsOf = (arrivals: readonly UploadPart[]) =>
   arrivals.slice(1).map(({ uploadedAt }, index) => uploadedAt - (arrivals[index]?.uploadedAt ?? uploadedAt));
 
+/** Stores cut times to whole seconds, so a shorter time says little. */
+const shortestMs = 5000;
+
 /** Bytes per millisecond, without the first part, whose begin is unknown. */
 function rateOf(arrivals: readonly UploadPart[]): number | undefined {
   const [first, ...later] = arrivals;
   const ms = (later.at(-1)?.uploadedAt ?? 0) - (first?.uploadedAt ?? 0);
-  const bytes = later.reduce((sum, { size }) => sum + size, 0);
+  const bytes = bytesOf(later);
   // NaN if a size is unknown.
   return ms >= shortestMs && bytes > 0 ? bytes / ms : undefined;
 }
 
-function recentRates(arrivals: readonly UploadPart[]): number[] {
-  const rates: number[] = [];
-  for (let count = fewestParts; count < arrivals.length; count += 1) {
-    const rate = rateOf(arrivals.slice(-count - 1));
-    if (rate !== undefined) rates.push(rate);
-  }
-  return rates;
-}
-
-function hasPause(waits: readonly number[]): boolean {
-  const [longest = 0, second = 0] = [...waits].sort((a, b) => b - a);
-  return longest > pauseFactor * second + shortestMs;
-}
-
-function secondsLeft(arrivals: readonly UploadPart[], rates: readonly number[], bytesLeft: number): Range | undefined {
-  const partSize = arrivals.reduce((sum, { size }) => sum + size, 0) / arrivals.length;
-  const bytesInFlight = partsInFlight * partSize;
-  if (bytesLeft <= bytesInFlight) return undefined;
-  const fastest = margin * Math.max(...rates);
-  const slowest = Math.min(...rates) / margin;
-  const from = Math.max(1, Math.round((bytesLeft - bytesInFlight) / fastest / 1000));
-  const to = Math.max(1, Math.round(bytesLeft / slowest / 1000));
-  return to > widestRange * from ? undefined : { from, to };
-}
-
-/** Compares the median and the sum, because parts may arrive in bursts. */
-function rateBeforeSlowdown(arrivals: readonly UploadPart[]): number | undefined {
-  const begin = arrivals.length - 1 - partsCompared;
-  const before = arrivals.slice(Math.max(0, begin - partsCompared), begin + 1);
-  const since = arrivals.slice(begin);
-  const rateBefore = rateOf(before);
-  if (before.length <= partsCompared || rateBefore === undefined) return undefined;
-  const median = (waits: readonly number[]) => [...waits].sort((a, b) => a - b)[Math.floor(waits.length / 2)] ?? 0;
+/** Compares the median and the sum of ten waits, because parts may arrive in bursts. */
+function isSlower(before: readonly number[], lately: readonly number[]): boolean {
+  const median = (waits: readonly number[]) => waits.toSorted((a, b) => a - b)[5] ?? 0;
   const sum = (waits: readonly number[]) => waits.reduce((total, wait) => total + wait, 0);
-  const isSlower = [median, sum].every((measure) => measure(waitsOf(since)) >= slowerFactor * measure(waitsOf(before)));
-  return isSlower ? Math.round(1000 * rateBefore) : undefined;
+  return before.length === 10 && [median, sum].every((measure) => measure(lately) >= 2 * measure(before));
+}
+
+/** A tenth wider than the observed rates, and up to three parts may be nearly sent. Undefined if the range is too wide to be of use. */
+function secondsLeft(bytesLeft: number, partSize: number, rates: readonly number[]): Range | undefined {
+  const leastLeft = bytesLeft - 3 * partSize;
+  if (leastLeft <= 0) return undefined;
+  const from = Math.max(1, Math.round(leastLeft / (1.1 * Math.max(...rates)) / 1000));
+  const to = Math.max(1, Math.round((1.1 * bytesLeft) / Math.min(...rates) / 1000));
+  return to > 3 * from ? undefined : { from, to };
 }

@@ -1,4 +1,4 @@
-import { own, quoted, type SafeText, say, type Wording, words } from '../../util/safe-text.js';
+import { defined, own, quoted, type SafeText, say, type Wording, words } from '../../util/safe-text.js';
 
 /** The region that a zone seems to be in: jp-west-2 for `jp-west-21`. */
 export function regionOfZone(zone: string): string | undefined {
@@ -29,6 +29,14 @@ export function zoneWarnings(zone: string | undefined, region: string | undefine
 export function foreignZone(zone: string | undefined, region: string): SafeText[] {
   const other = otherRegion(zone, region);
   return other === undefined ? [] : [say`zone ${place(zone ?? '')}, which seems to be in ${own(other)}`];
+}
+
+/** A status with its meaning: `configuring (being changed)`. */
+export function withMeaning(value: string, meanings: Readonly<Record<string, string>>): SafeText {
+  const meaning = Object.hasOwn(meanings, value) ? meanings[value] : undefined;
+  return meaning === undefined
+    ? say`${quoted(value, 60)} (not among the documented values)`
+    : say`${own(value)} (${defined(meaning)})`;
 }
 
 /** Reports an answer that names another value than the request. */
