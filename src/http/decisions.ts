@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Hono } from 'hono';
-import { csrf } from 'hono/csrf';
-import { HTTPException } from 'hono/http-exception';
 import { languageDetector } from 'hono/language';
 import type { Change } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
@@ -23,19 +21,9 @@ import {
 } from './change-on-page.js';
 import { listPage, pageTop, problemPage, signInPage } from './decision-pages.js';
 import { checkProof, createSessionCookie, type PageUser } from './decision-session.js';
-import { createBodyReader, HttpError } from './http-helpers.js';
+import { checkIsJson, createBodyReader, HttpError } from './http-helpers.js';
 import { createLimitedLog } from './limits.js';
-import {
-  formMediaType,
-  hostHeaders,
-  NotNow,
-  notFound,
-  otherSite,
-  type PageEnv,
-  requireType,
-  servePages,
-  viewHeaders,
-} from './pages.js';
+import { hostHeaders, NotNow, notFound, type PageEnv, servePages, viewHeaders } from './pages.js';
 import { changeInQuery, type Reception, type SignIn } from './sign-in.js';
 
 export interface DecisionsOptions extends PageDependencies {
@@ -51,8 +39,6 @@ export interface DecisionsOptions extends PageDependencies {
 /** In bytes. */
 const maximumBody = 64 * 1024;
 
-export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
-
 interface DecisionsEnv extends PageEnv {
   readonly Variables: PageEnv['Variables'] & { user: PageUser; change: Change };
 }
@@ -64,7 +50,6 @@ export function createDecisions(options: DecisionsOptions) {
   const { origin } = new URL(publicUrl);
   const pages: Pages = new Hono<DecisionsEnv>();
   pages.onError((error, context) => {
-    if (error instanceof HTTPException) throw otherSite();
     if (!(error instanceof NotNow)) throw error;
     options.noteRefusal?.(context.env.incoming, error);
     const { translator } = context.var;
@@ -77,6 +62,8 @@ export function createDecisions(options: DecisionsOptions) {
     throw notFound();
   });
   pages.use(async (context, next) => {
+    if (context.req.method === 'POST' && context.req.header('origin') !== origin)
+      throw new HttpError(403, 'origin', 'The request comes from another site.');
     context.header('cache-control', 'no-store');
     await next();
   });
@@ -89,8 +76,6 @@ export function createDecisions(options: DecisionsOptions) {
     await next();
   });
   pages.use(hostHeaders);
-  // Hono's default also accepts other ports of this host.
-  pages.use(csrf({ origin, secFetchSite: () => false }));
   // The view holds no secrets, and its sandboxed frame sends no cookies.
   pages.get(`${changePath}/view`, viewHeaders, async (context) =>
     context.html(context.var.translator.inHtml(await readView('change'))),
@@ -173,7 +158,7 @@ function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
     const [, changeId] = /^\/decisions\/([\w-]{22})(?:\/|$)/.exec(context.req.path) ?? [];
     return context.redirect(`/decisions/sign-in${changeId === undefined ? '' : `?change=${changeId}`}`, 303);
   });
-  pages.post('/decisions/sign-out', requireType(formMediaType), async (context) => {
+  pages.post('/decisions/sign-out', async (context) => {
     const form = await readForm(context.env.incoming);
     checkProof(context.var.user, form.get('csrf') ?? '');
     cookie.clear(context);
@@ -203,7 +188,6 @@ const readPlans = <Result>(read: () => Promise<Result>, { log }: DecisionsOption
 /** Adds the page of a change, and its requests, after the change is found. */
 function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   const { accounts } = options;
-  const { origin } = new URL(options.publicUrl);
   const readBody = createBodyReader(maximumBody, 16 * maximumBody);
 
   pages.get(changePath, (context) => context.redirect(`/decisions/${context.var.change.id}/`, 303));
@@ -215,9 +199,8 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
     return context.html(withUser(translator.inHtml(await readView('page')), user, translator));
   });
 
-  pages.post(`${changePath}/*`, requireType('application/json'), async (context, next) => {
-    // Hono's `csrf` does not check JSON requests.
-    if (context.req.header('origin') !== origin) throw otherSite();
+  pages.post(`${changePath}/*`, async (context, next) => {
+    checkIsJson(context.env.incoming);
     checkProof(context.var.user, context.req.header('x-csrf-token'));
     await next();
   });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
-import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
+import { isJsonContentType, validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 import type { ErrorAnswer } from '../mcp/messages.js';
 import { sentenceCase } from '../util/human.js';
 import { escapeJson } from '../util/quote.js';
@@ -105,6 +105,12 @@ export function onlyHeader(
   if ((headersDistinct[name]?.length ?? 0) > 1)
     throw new HttpError(400, name, `There is more than one ${sentenceCase(name)} header.`);
   return headers[name];
+}
+
+/** @throws HttpError */
+export function checkIsJson({ headers }: IncomingMessage): void {
+  if (!isJsonContentType(headers['content-type'] ?? null))
+    throw new HttpError(415, 'content type', 'The content type must be application/json.');
 }
 
 const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host that is not allowed here.');

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Hono, MiddlewareHandler } from 'hono';
+import type { Hono } from 'hono';
 import type { html } from 'hono/html';
 import { secureHeaders } from 'hono/secure-headers';
 import type { Translator } from '../util/language.js';
@@ -15,7 +15,6 @@ export interface PageEnv {
   readonly Variables: { translator: Translator };
 }
 
-export const otherSite = () => new HttpError(403, 'origin', 'The request comes from another site.');
 export const notFound = () => new HttpError(404, 'path', 'Nothing is here.');
 
 /** Thrown if something that a page needs is missing for now. `missing` is a clause, and `advice` a sentence. */
@@ -78,16 +77,3 @@ export const viewHeaders = pageHeaders({ sandbox: ['allow-scripts'] }, "'self'")
 
 /** For all other pages, whose HTML limits the scripts. */
 export const hostHeaders = pageHeaders({}, "'none'");
-
-/** Requires a content type. @throws HttpError */
-export const requireType =
-  (type: string): MiddlewareHandler =>
-  async (context, next) => {
-    const [mediaType] = (context.req.header('content-type') ?? '').split(';');
-    if (mediaType?.trim().toLowerCase() !== type)
-      throw new HttpError(415, 'content type', `The content type must be ${type}.`);
-    await next();
-  };
-
-/** The only type whose origin Hono's `csrf` checks. */
-export const formMediaType = 'application/x-www-form-urlencoded';
