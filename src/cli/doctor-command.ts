@@ -49,9 +49,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
   const start = (accounts: Config['accounts']) =>
     startRuntime({ ...config, values, telemetry: false, accounts }, version, () => undefined, now);
   const startWith: Parameters<typeof checkAccounts>[0]['startWith'] = (change) => {
-    const [first, ...others] = config.accounts.all;
-    const changed = (account: typeof first) => ({ ...account, cloud: { ...account.cloud, ...change } });
-    return start({ ...config.accounts, all: [changed(first), ...others.map(changed)] });
+    const all = config.accounts.all.map((account) => ({ ...account, values: { ...account.values, ...change } }));
+    return start({ ...config.accounts, all });
   };
   const runtime = await start(config.accounts);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: longestWaitMs });
