@@ -5,7 +5,7 @@ import { JournalFault } from '../changes/sql.js';
 import type { Changes } from '../changes/store.js';
 import { storePlace } from '../changes/store-place.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
-import { documentBytes, findIssuer } from '../http/find-issuer.js';
+import { documentBytes, findIssuer } from '../http/issuer-keys.js';
 import { startRuntime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
