@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
-import { StringDecoder } from 'node:string_decoder';
 import { isJsonContentType, validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 import type { ErrorAnswer } from '../mcp/messages.js';
 import { sentenceCase } from '../util/human.js';
@@ -54,12 +53,6 @@ export function sendJson(
     ...headers,
   });
   response.end(text);
-}
-
-/** Escapes invisible characters in JSON that is sent piece by piece. */
-export async function* escapePieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new StringDecoder('utf8');
-  for await (const piece of pieces) yield escapeJson(decoder.write(Buffer.from(piece)));
 }
 
 /** Port 0 takes any free port. */
@@ -144,18 +137,6 @@ export function createBodyReader(maximumBody: number, maximumTotal: number) {
     }
   };
 }
-
-/** Resolves when the answer was sent or the client has gone. Waiting responses get no close event, so the socket counts too. */
-export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse): Promise<void> =>
-  new Promise((resolve) => {
-    const end = () => {
-      socket.off('close', end);
-      response.off('close', end);
-      resolve();
-    };
-    socket.once('close', end);
-    response.once('close', end);
-  });
 
 export function webHeaders({ headersDistinct }: IncomingMessage): Headers {
   const headers = new Headers();

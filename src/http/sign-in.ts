@@ -6,8 +6,8 @@ import type { Translator } from '../util/language.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Authenticate } from './auth.js';
-import { type DecisionSession, type NewSession, sessionMs } from './decision-session.js';
-import { type Html, NotNow, type PageEnv } from './pages.js';
+import type { Html } from './decision-pages.js';
+import { type DecisionSession, type NewSession, NotNow, type PageEnv, sessionMs } from './decision-session.js';
 import { decidesOnly } from './tokens-file.js';
 
 /** A way to sign in to the pages for decisions: by a token, or at an issuer. */
