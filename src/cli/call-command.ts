@@ -5,7 +5,7 @@ import { styleText } from 'node:util';
 import type { EndedOutcome, Plan } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { attemptsText, resultText } from '../calls/result-text.js';
-import type { Elicitor, FormResponse } from '../changes/change-context.js';
+import type { Elicitor } from '../changes/change-context.js';
 import { planDetails } from '../changes/plan.js';
 import { isTyped, notTyped, typePrompt } from '../changes/typed-name.js';
 import { changeToolNames } from '../mcp/server-tools.js';
@@ -13,7 +13,7 @@ import { callChangeTool } from '../mcp/tools-of-changes.js';
 import { openServices, startRuntime } from '../runtime.js';
 import type { Translator } from '../util/language.js';
 import { crashFacts, errorName, shownReason } from '../util/log.js';
-import { isObject, textAt } from '../util/objects.js';
+import { isObject, textAt, valueAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
 import { linesOf, own, type SafeText, say, withTimes, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
@@ -46,7 +46,7 @@ export const callCommand: Command = {
       const call = await readCall(invocation);
       const agreed = options.yes !== undefined;
       const outcome = await execute(call, agreed, terminal);
-      return print(tool, outcome, Object(call.args).planOnly === true, invocation);
+      return print(tool, outcome, valueAt(call.args, 'planOnly') === true, invocation);
     } catch (error) {
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const subject = tool === '' ? words('The call') : tool;
@@ -128,8 +128,8 @@ async function readCall(invocation: Invocation) {
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
   if (options.plan === undefined) return { tool, operation, args, config };
   if (operation?.change === undefined) throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
-  // `Object` accepts any JSON, so that a call with `--plan` always has `planOnly` and cannot send a change.
-  return { tool, operation, args: { ...Object(args), planOnly: true }, config };
+  // Also without an object, so that a call with `--plan` cannot send a change.
+  return { tool, operation, args: { ...(isObject(args) && args), planOnly: true }, config };
 }
 
 /** Reads the arguments. Errors do not quote them, because they may hold a secret. */
@@ -198,58 +198,47 @@ async function execute(
 const eraseLine = '\r\x1b[K';
 
 /** Asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because no person could answer. */
-function elicitorOn(terminal: Terminal, signal: AbortSignal, { translate }: Translator): Elicitor | undefined {
+function elicitorOn(terminal: Terminal, signal: AbortSignal, { translate: t }: Translator): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
     // The person is at this terminal, so quick answers, long plans and many questions are allowed.
     isDirect: true,
-    show: (plan) => void stderr.write(`${eraseLine}${planForQuestion(plan, terminal, translate).join('\n')}\n`),
-    ask: (question, _acceptLabel, _cancel, nameToType) =>
-      askForConsent(question, nameToType, terminal, signal, translate),
+    show: (plan) => void stderr.write(`${eraseLine}${planForQuestion(plan, terminal, t).join('\n')}\n`),
+    /** Only `nameToType` or, without it, "yes" agrees. */
+    ask: async (question, _acceptLabel, _cancel, nameToType) => {
+      // With `terminal: true`, readline would handle Ctrl-C itself.
+      const reader = createInterface({ input: stdin, terminal: false, signal });
+      const iterator = reader[Symbol.asyncIterator]();
+      /** Resolves with undefined after Ctrl-C, or if stdin has ended or failed. */
+      const readLine = async (prompt: string): Promise<string | undefined> => {
+        stderr.write(prompt);
+        const next = await iterator.next().catch(() => ({ done: true }) as const);
+        if (!next.done) return next.value.trim();
+        printLine(stderr, '');
+        return undefined;
+      };
+
+      const consentWord = nameToType ?? 'yes';
+      const shownQuestion = questionLines(t(question), terminal).join('\n');
+      try {
+        const line = await readLine(`${shownQuestion}\n${t(say`To decline, type no. ${typePrompt(consentWord)}`)}\n> `);
+        if (line === undefined) return { kind: 'cancelled' };
+        if (isTyped(consentWord, line)) return { kind: 'agreed' };
+        const isRefusal = ['', 'n', 'no'].includes(line.toLowerCase());
+        if (nameToType !== undefined && !isRefusal) {
+          printLine(stderr, t(notTyped));
+          return { kind: 'wrongName' };
+        }
+
+        // An empty line declines without a question for the reason.
+        const reason = line === '' ? undefined : await readLine(`${t(reasonPrompt)} `);
+        return { kind: 'declined', reason };
+      } finally {
+        reader.close();
+      }
+    },
   };
-}
-
-/** Asks for consent to a change. Only `nameToType` or, without it, "yes" agrees. */
-async function askForConsent(
-  question: SafeText,
-  nameToType: string | undefined,
-  terminal: Terminal,
-  signal: AbortSignal,
-  t: Translator['translate'],
-): Promise<FormResponse> {
-  const { stdin, stderr } = terminal;
-  // With `terminal: true`, readline would handle Ctrl-C itself.
-  const reader = createInterface({ input: stdin, terminal: false, signal });
-  const iterator = reader[Symbol.asyncIterator]();
-  /** Resolves with undefined after Ctrl-C, or if stdin has ended or failed. */
-  const readLine = async (prompt: string): Promise<string | undefined> => {
-    stderr.write(prompt);
-    const next = await iterator.next().catch(() => ({ done: true }) as const);
-    if (!next.done) return next.value.trim();
-    printLine(stderr, '');
-    return undefined;
-  };
-
-  const consentWord = nameToType ?? 'yes';
-  const shownQuestion = questionLines(t(question), terminal).join('\n');
-
-  try {
-    const line = await readLine(`${shownQuestion}\n${t(say`To decline, type no. ${typePrompt(consentWord)}`)}\n> `);
-    if (line === undefined) return { kind: 'cancelled' };
-    if (isTyped(consentWord, line)) return { kind: 'agreed' };
-    const isRefusal = ['', 'n', 'no'].includes(line.toLowerCase());
-    if (nameToType !== undefined && !isRefusal) {
-      printLine(stderr, t(notTyped));
-      return { kind: 'wrongName' };
-    }
-
-    // An empty line declines without a question for the reason.
-    const reason = line === '' ? undefined : await readLine(`${t(reasonPrompt)} `);
-    return { kind: 'declined', reason };
-  } finally {
-    reader.close();
-  }
 }
 
 const reasonPrompt = words('Nothing will be sent. Reason, for the agent and the journal (Enter for none):');

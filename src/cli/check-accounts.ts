@@ -5,6 +5,7 @@ import { isAllowed } from '../calls/policy.js';
 import { Refusal } from '../calls/refusal.js';
 import { httpFailureText, stepAfterFailure } from '../calls/remedies.js';
 import type { Config } from '../config/load-config.js';
+import type { SettingValues } from '../config/read-settings.js';
 import { variableName } from '../config/settings.js';
 import type { Runtime } from '../runtime.js';
 import { KeysUnavailable } from '../signing/keys.js';
@@ -52,8 +53,8 @@ export const finding = <const Detail extends string, const Remedy extends string
 
 interface CheckContext extends Pick<Config, 'origins' | 'proxies'> {
   readonly runtime: Runtime;
-  /** Starts a runtime with other settings of every account's cloud. */
-  readonly startWith: (change: Pick<Cloud, 'storageStyle'> | Pick<Cloud, 'storageHeaders'>) => Promise<Runtime>;
+  /** Starts a runtime with other settings of every account. */
+  readonly startWith: (change: Partial<Pick<SettingValues, 'STORAGE_HEADERS' | 'STORAGE_STYLE'>>) => Promise<Runtime>;
   /** Replaces the bucket in probe calls that read one. */
   readonly bucket: string | undefined;
   readonly httpClient: HttpClient;
@@ -192,11 +193,11 @@ async function checkOtherVariants(
   const headers = storageHeaders === 'amz' ? 'ext' : 'amz';
   const style = storageStyle === 'virtual' ? 'path' : 'virtual';
   const variants = [
-    { change: { storageHeaders: headers }, setting: 'STORAGE_HEADERS', value: headers },
-    { change: { storageStyle: style }, setting: 'STORAGE_STYLE', value: style },
+    ['STORAGE_HEADERS', headers],
+    ['STORAGE_STYLE', style],
   ] as const;
-  for (const { change, setting, value } of variants) {
-    const runtime = await startWith(change);
+  for (const [setting, value] of variants) {
+    const runtime = await startWith({ [setting]: value });
     const failure = await probe(operation, account, runtime, bucket).finally(() => runtime.close(0));
     // Services check the signature first, so an expected error shows a valid signature.
     if (failure !== undefined && !operation.probe.accepted.includes(failure.code)) continue;

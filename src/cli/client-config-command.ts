@@ -32,7 +32,9 @@ export const clientConfigCommand: Command = {
     for (const line of lines) printLine(stdout, exact(line));
 
     const ignoredSettings = hiddenBySandbox(config);
-    const takesConfirmations = accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
+    const takesConfirmations = accounts.all.some(
+      (account) => account.values.CONFIRM === 'ask' && !account.values.READ_ONLY,
+    );
     const notes = sentences(
       secrets.length > 0 &&
         say`Set ${namesOf(secrets)} in the environment of the client. Some clients write the reference in another way, or keep secrets in files.`,

@@ -5,7 +5,7 @@ import { JournalFault } from '../changes/sql.js';
 import type { Changes } from '../changes/store.js';
 import { storePlace } from '../changes/store-place.js';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
-import { documentBytes, findIssuer } from '../http/find-issuer.js';
+import { documentBytes, findIssuer } from '../http/issuer-keys.js';
 import { startRuntime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
@@ -49,9 +49,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
   const start = (accounts: Config['accounts']) =>
     startRuntime({ ...config, values, telemetry: false, accounts }, version, () => undefined, now);
   const startWith: Parameters<typeof checkAccounts>[0]['startWith'] = (change) => {
-    const [first, ...others] = config.accounts.all;
-    const changed = (account: typeof first) => ({ ...account, cloud: { ...account.cloud, ...change } });
-    return start({ ...config.accounts, all: [changed(first), ...others.map(changed)] });
+    const all = config.accounts.all.map((account) => ({ ...account, values: { ...account.values, ...change } }));
+    return start({ ...config.accounts, all });
   };
   const runtime = await start(config.accounts);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: longestWaitMs });

@@ -6,9 +6,8 @@ import { awaitOutcomes, watchStore } from '../changes/watch-store.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
 import type { Authenticate, Authentication } from '../http/auth.js';
-import { documentBytes } from '../http/find-issuer.js';
 import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
-import { createIssuerKeys } from '../http/issuer-keys.js';
+import { createIssuerKeys, documentBytes } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
 import { type NeededPart, serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
@@ -28,7 +27,6 @@ import {
   validConfig,
 } from './command.js';
 import { printLine } from './layout.js';
-import { localPageFor } from './local-page.js';
 import { runUntilSignal, type Serving } from './run-until-signal.js';
 
 /** Time limit for running calls and unwritten outcomes (milliseconds). */
@@ -48,8 +46,8 @@ export const httpCommand: Command = {
     const address = { host, port: portOf(port) };
     // A wrong setting is reported before the runtime starts.
     const access = await accessOf(host, config, terminal.now);
-    const localPage = access.openIdentity ? undefined : localPageFor(config, terminal, true);
-    return runUntilSignal(config, terminal, (serving) => serve(config, terminal, address, access, serving), localPage);
+    const run = (serving: Serving) => serve(config, terminal, address, access, serving);
+    return runUntilSignal(config, terminal, run, access.openIdentity ? undefined : { printsLink: true });
   },
 };
 
@@ -59,7 +57,7 @@ async function serve(
   address: { readonly host: string; readonly port: number },
   access: Access,
   { runtime, log, stop, allowsChanges }: Serving,
-): Promise<number> {
+): Promise<void> {
   const { server, store } = runtime;
   const { values } = config;
   // Only this machine can reach a server without authentication, so it has no replicas.
@@ -136,7 +134,6 @@ async function serve(
   await awaitOutcomes(store, graceMs - Math.max(0, now().getTime() - stoppedAt));
   journalWatch?.stop();
   await identity?.close?.();
-  return 0;
 }
 
 type Access = Awaited<ReturnType<typeof accessOf>>;

@@ -14,28 +14,30 @@ import { printLine } from './layout.js';
 
 type Open = (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
 
-/** Prepares the page for decisions in this machine's browser. `printsLink` needs a stderr that only a person reads. */
-export function localPageFor(config: Config, terminal: Terminal, printsLink: boolean) {
+/** Prepares the page for decisions in this machine's browser. `runtime` is called when a change waits. */
+export function localPageFor(
+  { values }: Config,
+  terminal: Terminal,
+  printsLink: boolean,
+  log: Log,
+  runtime: () => Runtime,
+) {
   // With a public URL, people sign in there to decide.
-  if (config.values.OPEN_BROWSER === 'off' || config.values.HTTP_PUBLIC_URL !== undefined) return undefined;
+  if (values.OPEN_BROWSER === 'off' || values.HTTP_PUBLIC_URL !== undefined) return undefined;
   const open = openFor(terminal, printsLink);
   if (open === undefined) return undefined;
 
-  let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
+  const startServer = async () => {
+    const { serveLocalPage } = await import('../http/local-decision-page.js');
+    const { store, server } = runtime();
+    const { SANDBOX: isSandbox, LANGUAGE: language } = values;
+    return serveLocalPage({ ...server, store, isSandbox, language, now: terminal.now, open, log });
+  };
   /** Undefined until the first plan is shown, and after a failure to start. */
   let serverStart: ReturnType<typeof startServer> | undefined;
-
-  const startServer = async ({ store, server: { changes, accounts, operations } }: Runtime, log: Log) => {
-    const { serveLocalPage } = await import('../http/local-decision-page.js');
-    const { now } = terminal;
-    const { SANDBOX: isSandbox, LANGUAGE: language } = config.values;
-    return serveLocalPage({ store, changes, accounts, operations, isSandbox, language, now, open, log });
-  };
   const showChange = async (id: string): Promise<void> => {
-    if (attached === undefined) return;
-    const { runtime, log } = attached;
     try {
-      serverStart ??= startServer(runtime, log).catch((error: unknown) => {
+      serverStart ??= startServer().catch((error: unknown) => {
         // The next change tries again.
         serverStart = undefined;
         throw error;
@@ -50,18 +52,12 @@ export function localPageFor(config: Config, terminal: Terminal, printsLink: boo
   const page: DecisionPage = { kind: 'local', show: (id) => void showChange(id) };
   return {
     page,
-    /** Called before the first call of a tool. */
-    attach(runtime: Runtime, log: Log): void {
-      attached = { runtime, log };
-    },
     async close(): Promise<void> {
       const server = await serverStart?.catch(() => undefined);
       await server?.close();
     },
   };
 }
-
-export type LocalPage = NonNullable<ReturnType<typeof localPageFor>>;
 
 function openFor(terminal: Terminal, printsLink: boolean): Open | undefined {
   const program = browserProgram(terminal);

@@ -4,7 +4,7 @@ import { type Runtime, startRuntime } from '../runtime.js';
 import { crashFacts, type Log } from '../util/log.js';
 import { join, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
-import type { LocalPage } from './local-page.js';
+import { localPageFor } from './local-page.js';
 import { serverLog } from './terminal-log.js';
 
 /** Time limit for running changes after a termination signal (milliseconds). */
@@ -18,17 +18,20 @@ export interface Serving {
   readonly allowsChanges: boolean;
 }
 
-/** Starts the runtime, serves until a signal, and shuts down. Resolves with the exit code of `serve`. */
+/**
+ * Starts the runtime, serves until a signal, and shuts down. Resolves with the exit code.
+ * @param pageOfMachine for the page for decisions in this machine's browser. `printsLink` needs a stderr that only a person reads
+ */
 export async function runUntilSignal(
   config: Config,
   terminal: Terminal,
-  serve: (serving: Serving) => Promise<number>,
-  localPage: LocalPage | undefined,
+  serve: (serving: Serving) => Promise<void>,
+  pageOfMachine: { readonly printsLink: boolean } | undefined,
 ): Promise<number> {
   const { version, now, abortOnSignal } = terminal;
   const log = serverLog(config, terminal);
-  const runtime = await startRuntime(config, version, log, now, localPage?.page);
-  localPage?.attach(runtime, log);
+  const localPage = pageOfMachine && localPageFor(config, terminal, pageOfMachine.printsLink, log, () => runtime);
+  const runtime: Runtime = await startRuntime(config, version, log, now, localPage?.page);
 
   log('info', 'start', { version, sandbox: config.values.SANDBOX });
   const ignored = hiddenBySandbox(config);
@@ -52,9 +55,9 @@ export async function runUntilSignal(
     void runtime.inFlight.finish(graceMs).finally(() => process.exit(1));
   });
   try {
-    const code = await serve({ runtime, log, stop, allowsChanges: allowChanges(accounts, operations, apis) });
+    await serve({ runtime, log, stop, allowsChanges: allowChanges(accounts, operations, apis) });
     await localPage?.close();
-    return code;
+    return 0;
   } finally {
     await runtime.close(graceMs);
   }

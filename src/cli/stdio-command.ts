@@ -6,7 +6,6 @@ import { errorName } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { type Command, type Terminal, validConfig } from './command.js';
 import { printLine } from './layout.js';
-import { localPageFor } from './local-page.js';
 import { runUntilSignal, type Serving } from './run-until-signal.js';
 
 /** `cloudops-mcp` without a command serves the client that started it, until the client closes stdin. stdout carries only the protocol. */
@@ -23,17 +22,16 @@ export const stdioCommand: Command = {
         terminal.stderr,
         'Waiting for an MCP client on stdin. Ctrl-C ends it. To use it yourself: cloudops-mcp --help',
       );
-    const serve = async (serving: Serving) => {
-      if (serving.allowsChanges) void reportStore(serving.runtime.store, serving.log);
-      await serveClient(serving, terminal);
-      return 0;
-    };
-    return runUntilSignal(config, terminal, serve, localPageFor(config, terminal, false));
+    const serve = (serving: Serving) => serveClient(serving, terminal);
+    return runUntilSignal(config, terminal, serve, { printsLink: false });
   },
 };
 
-async function serveClient({ runtime, log, stop }: Serving, { stdin, stdout }: Terminal): Promise<void> {
-  const { server, inFlight } = runtime;
+async function serveClient(
+  { runtime: { server, inFlight, store }, log, stop, allowsChanges }: Serving,
+  { stdin, stdout }: Terminal,
+): Promise<void> {
+  if (allowsChanges) void reportStore(store, log);
   const output = createEscapedOutput(stdout);
   const ended = new Promise<void>((resolve) => {
     const end = () => {

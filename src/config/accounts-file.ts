@@ -14,6 +14,8 @@ export interface WrittenAccount {
   /** For an access key, the value is the path of its file. */
   readonly values: Readonly<Partial<Record<Setting, unknown>>>;
   readonly endpoints: Readonly<Record<string, string>>;
+  /** Names of the endpoints, also of one that `endpoints` lacks. */
+  readonly apis: readonly string[];
 }
 
 const mostAccounts = 32;
@@ -102,9 +104,10 @@ function readAccount([name, written]: [name: string, written: unknown]): Written
   const fields: Readonly<Record<string, unknown>> = data;
   const values = Array.from(settingsByField, ([field, setting]) => [setting, fields[field]] as const);
   const given = values.filter(([, value]) => value !== undefined);
+  const { description, endpoints = {} } = data;
   // zod leaves out an API named `__proto__`, which is reported as unknown.
-  const endpoints = { ...Object(written).endpoints, ...data.endpoints };
-  return [{ name, description: data.description, values: Object.fromEntries(given), endpoints }];
+  const apis = Object.keys(isObject(written) && isObject(written.endpoints) ? written.endpoints : {});
+  return [{ name, description, values: Object.fromEntries(given), endpoints, apis }];
 }
 
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;

@@ -1,12 +1,10 @@
 import { isIP } from 'node:net';
-import type { Account } from '../calls/account.js';
-import { type Cloud, endpointSetting } from '../calls/endpoint.js';
+import { endpointSetting } from '../calls/endpoint.js';
 import { isAllowed, isNamedIn, matches, offersServices, type Policy } from '../calls/policy.js';
 import { isAsStrict } from '../changes/required-consent.js';
 import type { ServiceSources } from '../models/service-sources.js';
 import type { KeySettings } from '../signing/open-keys.js';
 import type { Operation } from '../tools/define-operation.js';
-import { defaultAccount } from '../transport/request.js';
 import { namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback, regionInHost } from '../util/uri.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
@@ -23,29 +21,21 @@ import {
 } from './read-settings.js';
 import { endpointSettings, isKeySetting, type Setting, safeVariableName, settingNames, settings } from './settings.js';
 
-/** The settings of an account, checked and with defaults. `openKeys` reads the keys. */
-export interface AccountConfig
-  extends Pick<Account, 'name' | 'description' | 'policy' | 'confirm' | 'confirmDelete' | 'budget'> {
-  readonly cloud: Omit<Cloud, 'account' | 'keys'> & { readonly regionIsConfigured: boolean };
-  /** True if plain http is allowed for hosts other than loopback. */
-  readonly allowHttp: boolean;
+/** The settings of the environment, or of an account of the file with what it inherits. */
+export interface AccountConfig {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly explicit: ExplicitValues;
+  readonly values: SettingValues;
+  /** Endpoints of added APIs. */
+  readonly endpoints: Readonly<Record<string, string>>;
   readonly keys: KeySettings;
 }
 
 export interface AccountsConfig {
-  readonly all: readonly [AccountConfig, ...AccountConfig[]];
+  readonly all: readonly AccountConfig[];
   readonly byDefault: string | undefined;
   readonly areNamed: boolean;
-}
-
-/** Settings of the environment, or of an account with what it inherits. */
-export interface SettingGroup {
-  readonly explicit: ExplicitValues;
-  readonly values: SettingValues;
-  /** Endpoints of added APIs. */
-  readonly endpoints: Cloud['endpoints'];
-  /** The file from which a value was read. */
-  readonly files: Readonly<Partial<Record<Setting, string>>>;
 }
 
 /** All operations, built in and from files, and the services whose operations are no tools. */
@@ -57,31 +47,24 @@ interface Tools {
 /** The name of a setting, or of the endpoint of an API, as the user wrote it. */
 type NameOf = (setting: string) => SafeText;
 
-export const onlyAccount = (environment: SettingGroup): AccountsConfig => ({
-  all: [accountOf(defaultAccount, environment, keysOf(environment.explicit, environment.files))],
-  byDefault: defaultAccount,
-  areNamed: false,
-});
-
 /** The accounts of the accounts file, which inherit missing settings from the environment. */
 export function accountsOfFile(
   content: string,
-  environment: SettingGroup,
+  environment: AccountConfig,
   tools: Tools,
   sources: ConfigSources,
   report: Report,
 ): AccountsConfig | undefined {
   const file = parseAccountsFile(content, report);
-  const accounts = file?.accounts.map((account) => accountOfFile(account, environment, tools, sources, report));
-  const [first, ...others] = accounts ?? [];
-  if (first === undefined) return undefined;
-  const byDefault = file?.defaultName ?? (others.length === 0 ? first.name : undefined);
-  return { all: [first, ...others], byDefault, areNamed: true };
+  if (file === undefined) return undefined;
+  const all = file.accounts.map((account) => accountOfFile(account, environment, tools, sources, report));
+  const byDefault = file.defaultName ?? (all.length === 1 ? all[0]?.name : undefined);
+  return { all, byDefault, areNamed: true };
 }
 
 function accountOfFile(
-  { name, description, values: written, endpoints: ownEndpoints }: WrittenAccount,
-  environment: SettingGroup,
+  { name, description, values: written, endpoints: ownEndpoints, apis }: WrittenAccount,
+  environment: AccountConfig,
   tools: Tools,
   sources: ConfigSources,
   report: Report,
@@ -90,7 +73,7 @@ function accountOfFile(
   const ownName = own(`accounts.${name}`);
   const fields = new Map<string, string>([
     ...settingNames.filter(isGiven).map((setting) => [setting, fieldOf(setting)] as const),
-    ...Object.keys(ownEndpoints).map((api) => [endpointSetting(api), `endpoints.${api}`] as const),
+    ...apis.map((api) => [endpointSetting(api), `endpoints.${api}`] as const),
   ]);
   const nameOf: NameOf = (setting) => {
     const field = fields.get(setting);
@@ -108,10 +91,17 @@ function accountOfFile(
   }
   const ownValues: ExplicitValues = Object.fromEntries(entries);
   const explicit = { ...environment.explicit, ...ownValues };
-  const endpoints = { ...environment.endpoints, ...ownEndpoints };
-  const group = { explicit, values: withDefaults(explicit), endpoints, files };
-
   const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
+  const account = {
+    name,
+    description,
+    explicit,
+    values: withDefaults(explicit),
+    endpoints: { ...environment.endpoints, ...ownEndpoints },
+    // An account that gives any key setting inherits none, because parts of two keys do not match.
+    keys: givesKeys ? keysOf(ownValues, files) : environment.keys,
+  };
+
   // Problems of inherited keys are reported for the environment.
   reportKeySources(isGiven, ownName, report);
   const isHalfKey =
@@ -120,42 +110,15 @@ function accountOfFile(
   if (isHalfKey)
     report(say`${ownName} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
   const known = addedServices(tools);
-  for (const service of Object.keys(ownEndpoints))
-    if (!known.includes(service))
-      report(say`${nameOf(endpointSetting(service))} is for an API that no file of operations names.`);
-  reportWidening(group.values, environment, nameOf, report);
-  reportContradictions(group, tools, nameOf, report);
-  // An account that gives any key setting inherits none, because parts of two keys do not match.
-  const keys = givesKeys ? keysOf(ownValues, files) : keysOf(environment.explicit, environment.files);
-  return { ...accountOf(name, group, keys), description };
+  for (const api of apis)
+    if (!known.includes(api))
+      report(say`${nameOf(endpointSetting(api))} is for an API that no file of operations names.`);
+  reportWidening(account.values, environment, nameOf, report);
+  reportContradictions(account, tools, nameOf, report);
+  return account;
 }
 
-function accountOf(name: string, { explicit, values, endpoints }: SettingGroup, keys: KeySettings): AccountConfig {
-  return {
-    name,
-    cloud: {
-      region: values.REGION,
-      // A configured region wins over the region of a profile, but the default region does not.
-      regionIsConfigured: explicit.REGION !== undefined,
-      endpoints: { ...endpoints, storage: values.STORAGE_URL, catalog: values.CATALOG_URL, devops: values.DEVOPS_URL },
-      signingServices: {
-        storage: values.STORAGE_SERVICE,
-        catalog: values.CATALOG_SERVICE,
-        devops: values.DEVOPS_SERVICE,
-      },
-      storageHeaders: values.STORAGE_HEADERS,
-      storageStyle: values.STORAGE_STYLE,
-    },
-    allowHttp: values.ALLOW_HTTP,
-    keys,
-    policy: policyOf(values),
-    confirm: values.CONFIRM,
-    confirmDelete: values.CONFIRM_DELETE,
-    budget: values.MAX_CHANGES,
-  };
-}
-
-const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS, SANDBOX }: SettingValues): Policy => ({
+export const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS, SANDBOX }: SettingValues): Policy => ({
   readOnly: READ_ONLY,
   tools: TOOLS,
   regions: REGIONS,
@@ -164,7 +127,7 @@ const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS, SANDBOX }: Setti
 });
 
 /** Returns the source of an account's keys. Keys in `files` are read again when the files change. */
-function keysOf(values: ExplicitValues, files: SettingGroup['files']): KeySettings {
+export function keysOf(values: ExplicitValues, files: { readonly [Name in KeyPart]?: string }): KeySettings {
   if (values.PROFILE !== undefined) return { kind: 'profile', name: values.PROFILE };
   if (values.CREDENTIAL_PROCESS !== undefined) return { kind: 'process', command: values.CREDENTIAL_PROCESS };
   if (values.CREDENTIAL_SOURCE !== undefined) return { kind: 'platform', platform: values.CREDENTIAL_SOURCE };
@@ -189,7 +152,7 @@ export function reportKeySources(isGiven: (setting: Setting) => boolean, subject
 /** Reports settings by which an account may do more than the environment allows, or needs less consent. */
 function reportWidening(
   values: SettingValues,
-  { explicit: limits }: SettingGroup,
+  { explicit: limits }: AccountConfig,
   nameOf: NameOf,
   report: Report,
 ): void {
@@ -221,7 +184,7 @@ function reportWidening(
 }
 
 export function reportContradictions(
-  { values, endpoints }: Pick<SettingGroup, 'values' | 'endpoints'>,
+  { values, endpoints }: AccountConfig,
   tools: Tools,
   nameOf: NameOf,
   report: Report,

@@ -47,14 +47,14 @@ export function describeConfig(
 function accountsTable({ all, byDefault }: AccountsConfig, names: readonly string[]): string {
   const rows = all
     .filter(({ name }) => names.includes(name))
-    .map(({ name, description = '', cloud, policy, confirm, budget }) => [
+    .map(({ name, description = '', values: { REGION, REGIONS, READ_ONLY, TOOLS, CONFIRM, MAX_CHANGES: budget } }) => [
       name === byDefault ? `${name} (default)` : name,
       description,
-      cloud.region,
-      policy.regions?.join(', ') ?? 'any',
-      policy.readOnly ? 'yes' : 'no',
-      policy.tools?.join(', ') ?? 'all',
-      confirm,
+      REGION,
+      REGIONS?.join(', ') ?? 'any',
+      READ_ONLY ? 'yes' : 'no',
+      TOOLS?.join(', ') ?? 'all',
+      CONFIRM,
       budget === undefined ? 'any number' : `${budget.mostChanges} within ${budget.windowMs / 60_000} minutes`,
     ]);
   const heads = ['account', 'description', 'region', 'regions', 'read only', 'tools', 'consent', 'changes'];

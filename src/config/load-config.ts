@@ -1,10 +1,12 @@
 import { operations as builtIn } from '../tools/index.js';
+import { defaultAccount } from '../transport/request.js';
 import { distinct, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
+  type AccountConfig,
   type AccountsConfig,
   accountsOfFile,
   isPlainHttp,
-  onlyAccount,
+  keysOf,
   reportContradictions,
   reportKeySources,
 } from './accounts.js';
@@ -38,9 +40,10 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
 /** The result is of use only if no problem is reported. */
 function readConfig(sources: ConfigSources, report: Report) {
   const { env, ownOperations = noOwnOperations } = sources;
-  const { origins, ...read } = readSettings(sources, report);
-  const environment = { ...read, values: withDefaults(read.explicit) };
-  const { values, files } = environment;
+  const { origins, files, explicit, endpoints } = readSettings(sources, report);
+  const values = withDefaults(explicit);
+  const keys = keysOf(explicit, files);
+  const environment: AccountConfig = { name: defaultAccount, explicit, values, endpoints, keys };
   for (const problem of ownOperations.problems) report(problem);
   const operations = allOperations(builtIn, ownOperations);
   const tools = { operations, services: ownOperations.services ?? new Map() };
@@ -54,7 +57,7 @@ function readConfig(sources: ConfigSources, report: Report) {
   const { ACCOUNTS_FILE: path } = values;
   const content = path && readSettingFile(path, 'ACCOUNTS_FILE', safeVariableName('ACCOUNTS_FILE'), sources, report);
   const ofFile = content ? accountsOfFile(content, environment, tools, sources, report) : undefined;
-  const accounts = ofFile ?? onlyAccount(environment);
+  const accounts = ofFile ?? { all: [environment], byDefault: defaultAccount, areNamed: false };
   const proxies = readProxies(env, report);
   reportHttp(values, isGiven, accounts, report);
   return {
@@ -92,7 +95,7 @@ function reportHttp(
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_TOKENS_FILE are both set; set one.');
 
   const hasPage = values.HTTP_PUBLIC_URL !== undefined;
-  const hasApproval = all.some(({ confirm }) => confirm === 'approval');
+  const hasApproval = all.some((account) => account.values.CONFIRM === 'approval');
   if (hasPage && values.STATE_KEY === undefined)
     report(
       'CLOUDOPS_HTTP_PUBLIC_URL needs CLOUDOPS_STATE_KEY: without it, a restart ends the sessions of those who decide there.',
@@ -107,8 +110,10 @@ function reportHttp(
 
 /** Settings that the sandbox replaces. Users may have forgotten that CLOUDOPS_SANDBOX is set. */
 export const hiddenBySandbox = ({ values, origins }: Pick<Config, 'values' | 'origins'>): readonly SafeText[] =>
-  values.SANDBOX ? origins.filter(({ setting }) => isReplaced(setting)).map(({ name }) => own(name)) : [];
+  origins
+    // A variable without a setting is an endpoint that operation files add.
+    .filter(({ setting = 'STORAGE_URL' }) => values.SANDBOX && isReplacedBySandbox(setting))
+    .map(({ name }) => own(name));
 
-/** A variable without a setting is an endpoint that operation files add. */
-const isReplaced = (setting: Setting | undefined) =>
-  setting === undefined || isKeySetting(setting) || endpointSettings.some((endpoint) => endpoint === setting);
+const isReplacedBySandbox = (setting: Setting) =>
+  isKeySetting(setting) || endpointSettings.some((endpoint) => endpoint === setting);

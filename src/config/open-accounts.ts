@@ -8,7 +8,7 @@ import type { Credentials } from '../signing/sign.js';
 import { isBuiltInService } from '../tools/define-operation.js';
 import { lazy } from '../util/objects.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
-import { type AccountConfig, type AccountsConfig, isPlainHttp, plainHttp } from './accounts.js';
+import { type AccountConfig, type AccountsConfig, isPlainHttp, plainHttp, policyOf } from './accounts.js';
 import { parseSetting, type Report } from './read-settings.js';
 import { variableName } from './settings.js';
 
@@ -28,10 +28,27 @@ export function openAccounts(
 }
 
 function openAccount(config: AccountConfig, dependencies: OpenAccountsDependencies): Account {
-  // `allowHttp` is not for calls.
-  const { cloud, keys: keySettings, allowHttp: _, ...nameAndRules } = config;
+  const { name, description, explicit, values, keys: keySettings } = config;
   const { sandbox } = dependencies;
-  const cloudSettings = { ...cloud, account: config.name };
+  const cloud = {
+    account: name,
+    region: values.REGION,
+    // A configured region wins over the region of a profile, but the default region does not.
+    regionIsConfigured: explicit.REGION !== undefined,
+    endpoints: {
+      ...config.endpoints,
+      storage: values.STORAGE_URL,
+      catalog: values.CATALOG_URL,
+      devops: values.DEVOPS_URL,
+    },
+    signingServices: {
+      storage: values.STORAGE_SERVICE,
+      catalog: values.CATALOG_SERVICE,
+      devops: values.DEVOPS_SERVICE,
+    },
+    storageHeaders: values.STORAGE_HEADERS,
+    storageStyle: values.STORAGE_STYLE,
+  };
   /** The source is kept, because it notices changed files and expiring keys itself. */
   const openSource = lazy(async () => {
     // Loaded only now, so that a server starts without this code.
@@ -42,15 +59,20 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
   const configuredCloud = async (): Promise<Cloud> => {
     const missing = missingVariables(keySettings);
     // A call without keys is refused later, with the names of the missing variables.
-    if (missing.length > 0) return { ...cloudSettings, keys: { missing } };
+    if (missing.length > 0) return { ...cloud, keys: { missing } };
 
     const source = await openSource();
     const profile = await source.profile?.();
-    const profileSettings = profile === undefined ? {} : settingsOfProfile(config, profile);
-    return { ...cloudSettings, keys: source.keys, ...profileSettings };
+    const configured = { ...cloud, keys: source.keys };
+    return profile === undefined ? configured : withProfile(configured, profile, values.ALLOW_HTTP);
   };
   return {
-    ...nameAndRules,
+    name,
+    description,
+    policy: policyOf(values),
+    confirm: values.CONFIRM,
+    confirmDelete: values.CONFIRM_DELETE,
+    budget: values.MAX_CHANGES,
     missingFor(service) {
       if (sandbox !== undefined) return isBuiltInService(service) ? [] : [variableName('SANDBOX')];
       // A profile may have the endpoint of storage, which is known only when the profile is read.
@@ -65,7 +87,7 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
       const storage =
         cloud.storageStyle === 'virtual' ? endpoints.storage?.replace('127.0.0.1', 'localhost') : endpoints.storage;
       const sandboxCloud = { signingServices, endpoints: { ...endpoints, storage } };
-      return { ...cloudSettings, keys: fixedKeys(credentials), isSandbox: true, ...sandboxCloud };
+      return { ...cloud, keys: fixedKeys(credentials), isSandbox: true, ...sandboxCloud };
     },
   };
 }
@@ -81,7 +103,7 @@ export function missingVariables(keys: KeySettings): string[] {
 }
 
 /** Settings win over the profile. @throws Refusal if the region or the endpoint in the profile is wrong */
-function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
+function withProfile(cloud: Cloud, { region, endpointUrl }: ProfileFacts, allowHttp: boolean): Cloud {
   const problems: SafeText[] = [];
   const report: Report = (problem) => void problems.push(say`the profile cannot be used: ${words(problem)}`);
   if (region !== undefined) parseSetting('REGION', region, words('its region'), report);
@@ -91,8 +113,9 @@ function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpoi
   }
   if (problems.length > 0) throw new Refusal('NotConfigured', problems);
   return {
+    ...cloud,
     region: cloud.regionIsConfigured ? cloud.region : (region ?? cloud.region),
-    regionIsConfigured: cloud.regionIsConfigured || region !== undefined,
+    regionIsConfigured: cloud.regionIsConfigured === true || region !== undefined,
     // Other tools use the endpoint in a profile for S3, so it is for storage.
     endpoints: { ...cloud.endpoints, storage: cloud.endpoints.storage ?? endpointUrl },
   };

@@ -61,14 +61,11 @@ export type Report = <const Text extends string>(problem: Wording<Text>) => void
 /** Reads all settings of the environment. Reports every wrong value, which then counts as not given. */
 export function readSettings(sources: ConfigSources, report: Report) {
   const { env, ownOperations = noOwnOperations } = sources;
-  // All endpoints have the same rules.
-  const ofAdded = { setting: 'STORAGE_URL', isFile: false, isSecret: false } as const;
-  const added = addedServices(ownOperations).map((service) => ({
-    ...ofAdded,
-    name: endpointSetting(service),
-    service,
-  }));
-  const allInputs: readonly Input[] = [...inputs, ...added];
+  const added = addedServices(ownOperations).map(
+    // All endpoints have the same rules.
+    (service): Input => ({ name: endpointSetting(service), setting: 'STORAGE_URL', service, isFile: false }),
+  );
+  const allInputs = [...inputs, ...added];
   reportUnknown(env, allInputs, ownOperations, report);
 
   const values: [setting: Setting, value: unknown][] = [];
@@ -91,14 +88,10 @@ export function readSettings(sources: ConfigSources, report: Report) {
   return { explicit, files, endpoints, origins };
 }
 
-function readInput(
-  { name, setting, service, isFile, isSecret }: Input,
-  text: string,
-  sources: ConfigSources,
-  report: Report,
-) {
+function readInput({ name, setting, service, isFile }: Input, text: string, sources: ConfigSources, report: Report) {
   const place = storePlace(text);
   const isDatabase = setting === 'JOURNAL' && !isFile && place.path === undefined;
+  const isSecret = !isFile && settings[setting].secret === true;
   const isPath = isFile || (settings[setting].kind === 'path' && !isDatabase);
   const given = isPath ? withHome(text, sources.env) : text;
   const problem = isPath ? pathProblem(given) : undefined;

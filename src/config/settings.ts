@@ -39,9 +39,6 @@ const choice =
   () =>
     z.preprocess(inLowerCase, z.enum(values, mustBe(say`${namesOf(values, ' or ')}`)));
 
-const logLevel = () =>
-  z.preprocess((level) => (inLowerCase(level) === 'warning' ? 'warn' : level), choice(logLevels)());
-
 /** A text that `parse` understands. */
 const parsed = <Value>(parse: (text: string) => Value | undefined, rule: SafeText) =>
   anyText().transform((text, { issues }) => {
@@ -58,34 +55,11 @@ const count = (minimum: number, maximum: number) => () =>
   );
 
 const regionRule = 'a region name such as jp-east-1';
-const regionName = () => matching(signableRegion, regionRule);
 const serviceName = () => matching(/^[\w-]+$/, 'a service name');
 
 /** Text for an HTTP header. It may be a secret, so messages do not show it. */
 const headerText = () =>
   anyText().regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
-
-/** The beginning of a scope (RFC 6749, section 3.3), which a header has in quotation marks. */
-const scopePrefix = () =>
-  matching(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'the beginning of a scope, without spaces, quotation marks and backslashes');
-
-const longSecret = () => anyText().min(32, 'must have at least 32 characters');
-
-/** Several secrets, one per line. */
-const longSecrets = () => {
-  const secret = z.string().min(32, 'must have at least 32 characters in each line');
-  return anyText()
-    .transform((text) => text.split('\n').map((line) => line.trim()))
-    .pipe(z.tuple([secret], secret));
-};
-
-/** A program and its arguments. Messages show no argument, because it may be a secret. */
-const command = () => {
-  const rule = 'must be a JSON array of a program and its arguments, such as ["/usr/local/bin/keys", "--json"]';
-  const argument = z.string(rule).regex(/^[^\0]*$/, rule);
-  const list = z.tuple([argument.min(1, rule)], argument, rule);
-  return z.preprocess((value) => (typeof value === 'string' ? (parseJson(value) ?? value) : value), list);
-};
 
 const minuteMs = 60_000;
 const longestWindowMs = 24 * 60 * minuteMs;
@@ -113,21 +87,6 @@ const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>)
   return z.preprocess(split, z.array(name, 'must be a list of texts').min(1, 'must not be empty'));
 };
 
-const tools = () => listOf(/^[\s\S]{0,110}$/, 'a tool');
-const regions = () => listOf(signableRegion, regionRule);
-const hostNames = () =>
-  listOf(
-    /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/i,
-    'a host name; it takes host names without port, such as cloudops.example.com',
-  ).transform((names) => names.map((name) => name.toLowerCase()));
-
-/** A port on loopback, or `address:port`. */
-const listenAddress = () =>
-  parsed((text) => {
-    const [, host = '127.0.0.1', port = ''] = /^(?:\[?([a-z0-9.:-]+?)\]?:)?(\d{1,5})$/i.exec(text) ?? [];
-    return port !== '' && Number(port) <= 65_535 ? { host, port: Number(port) } : undefined;
-  }, words('a port, or address:port such as 0.0.0.0:9464'));
-
 /** Messages show only the problem, because the text may hold a password. */
 const usable = (problemOf: (text: string) => SafeText | undefined) =>
   anyText().check(({ value, issues }) => {
@@ -142,9 +101,6 @@ export const endpoint = () => usable(endpointProblem);
 /** An address without `{region}`, such as an OAuth issuer. */
 const webAddress = () =>
   usable((text) => (URL.canParse(text) ? endpointProblem(text) : say`it is not a URL such as https://example.com`));
-
-/** The address of this server, without a slash at its end. */
-const publicAddress = () => webAddress().transform((text) => new URL(text).href.replace(/\/+$/, ''));
 
 /** A domain must follow `{region}`: agents choose the region, so with `https://{region}.com` they could choose the host. */
 function endpointProblem(text: string): SafeText | undefined {
@@ -168,9 +124,6 @@ function endpointProblem(text: string): SafeText | undefined {
   if (isDomain) return undefined;
   return say`two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host`;
 }
-
-/** The path of a file, or the address of a PostgreSQL database. */
-const journalPlace = () => usable((text) => storePlace(text).problem);
 
 export interface Row extends Flags {
   /** For `help settings`, the configuration resource and docs/CONFIGURATION.md. */
@@ -212,7 +165,13 @@ const keySettings = ofAccounts({
   SESSION_TOKEN: secret('session token of temporary credentials', headerText),
   CREDENTIAL_PROCESS: row(
     'program that prints the keys as for credential_process of AWS: a JSON array of its name and arguments',
-    command,
+    () => {
+      // Shows no argument, because it may be a secret.
+      const rule = 'must be a JSON array of a program and its arguments, such as ["/usr/local/bin/keys", "--json"]';
+      const argument = z.string(rule).regex(/^[^\0]*$/, rule);
+      const list = z.tuple([argument.min(1, rule)], argument, rule);
+      return z.preprocess((value) => (typeof value === 'string' ? (parseJson(value) ?? value) : value), list);
+    },
     { secret: true },
   ),
   PROFILE: row('profile of ~/.aws/config and ~/.aws/credentials, for keys, region and endpoint_url (storage)', anyText),
@@ -227,8 +186,12 @@ export const sections = {
   Account: {
     ...keySettings,
     ...ofAccounts({
-      REGION: row('region of calls that name none', regionName, { default: 'jp-east-1' }),
-      REGIONS: row('comma-separated regions that calls may use; any if not set', regions),
+      REGION: row('region of calls that name none', () => matching(signableRegion, regionRule), {
+        default: 'jp-east-1',
+      }),
+      REGIONS: row('comma-separated regions that calls may use; any if not set', () =>
+        listOf(signableRegion, regionRule),
+      ),
     }),
     ACCOUNTS_FILE: path('JSON file of several accounts, each with settings of its own'),
   },
@@ -258,7 +221,7 @@ export const sections = {
     ...ofAccounts({
       TOOLS: row(
         'comma-separated tools to offer, and operations of services, such as ec2:Describe*; all if not set',
-        tools,
+        () => listOf(/^[\s\S]{0,110}$/, 'a tool'),
       ),
       READ_ONLY: row('offer only tools that read', onOff, { kind: 'switch' }),
       CONFIRM: row('consent to changes: ask, human, approval, plan or off', choice(consentModes), { default: 'ask' }),
@@ -294,25 +257,37 @@ export const sections = {
     ),
     STATE_KEY: secret(
       'key for sessions, and for plans with secrets or private values, 32 characters or more; a file may hold several, one a line; if not set, random, and for private values in a file beside the journal',
-      longSecrets,
+      () => {
+        const key = z.string().min(32, 'must have at least 32 characters in each line');
+        return anyText()
+          .transform((text) => text.split('\n').map((line) => line.trim()))
+          .pipe(z.tuple([key], key));
+      },
     ),
     PLAN_HOURS: row('hours that a plan waits for a person on the page for decisions', count(1, 24 * 14), {
       default: 24,
     }),
     DECISIONS_WEBHOOK: secret('address to which each waiting plan is announced, such as a Slack webhook', webAddress),
-    DECISIONS_WEBHOOK_KEY: secret('key that signs what is sent there, 32 characters or more', longSecret),
+    DECISIONS_WEBHOOK_KEY: secret('key that signs what is sent there, 32 characters or more', () =>
+      anyText().min(32, 'must have at least 32 characters'),
+    ),
     SECRETS_DIR: path('folder of secrets that an agent may name but never read'),
   },
   'Journal, limits and log': {
-    JOURNAL: row("file that records changes, or postgres://…; in the user's state folder if not set", journalPlace, {
-      kind: 'path',
-      file: true,
-    }),
+    JOURNAL: row(
+      "file that records changes, or postgres://…; in the user's state folder if not set",
+      () => usable((text) => storePlace(text).problem),
+      { kind: 'path', file: true },
+    ),
     TIMEOUT_MS: row('time limit of a whole call in milliseconds, retries included', count(100, 3_600_000), {
       default: 60_000,
     }),
     MAX_ATTEMPTS: row('attempts of a call that only reads', count(1, 20), { default: 4 }),
-    LOG_LEVEL: row('debug, info, warn or error; logs go to stderr', logLevel, { default: 'info' }),
+    LOG_LEVEL: row(
+      'debug, info, warn or error; logs go to stderr',
+      () => z.preprocess((level) => (inLowerCase(level) === 'warning' ? 'warn' : level), choice(logLevels)()),
+      { default: 'info' },
+    ),
   },
   'HTTP server': {
     HTTP_TOKENS_FILE: path(
@@ -326,7 +301,12 @@ export const sections = {
     ),
     HTTP_SCOPE_PREFIX: row(
       'text in front of the scopes at an issuer that knows only qualified scopes, such as api://cloudops/; that of an audience api://… if not set',
-      scopePrefix,
+      // RFC 6749, section 3.3. A header has it in quotation marks.
+      () =>
+        matching(
+          /^[\x21\x23-\x5b\x5d-\x7e]+$/,
+          'the beginning of a scope, without spaces, quotation marks and backslashes',
+        ),
     ),
     HTTP_PERSON_CLAIM: row(
       'claim that names a person alike in all clients and that people cannot change, such as oid or sub; with an issuer, approval needs it',
@@ -334,20 +314,28 @@ export const sections = {
     ),
     HTTP_PUBLIC_URL: row(
       'address at which people reach this server and its /decisions, such as https://cloudops.example.com',
-      publicAddress,
+      () => webAddress().transform((text) => new URL(text).href.replace(/\/+$/, '')),
     ),
     HTTP_CLIENT_ID: row('client ID of this server at the issuer, for sign-in to /decisions', headerText),
     HTTP_CLIENT_SECRET: secret('its secret', anyText),
     HTTP_ALLOWED_HOSTS: row(
       "host names that clients use besides the public URL's, comma-separated; the audience's if not set",
-      hostNames,
+      () =>
+        listOf(
+          /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/i,
+          'a host name; it takes host names without port, such as cloudops.example.com',
+        ).transform((names) => names.map((name) => name.toLowerCase())),
     ),
     HTTP_RATE: row('calls per second for each caller; twice as many at once', count(1, 1_000_000), {
       default: 50,
     }),
     HTTP_METRICS_PORT: row(
       'port, or address:port, that serves /metrics; a port alone listens on loopback; no metrics if not set',
-      listenAddress,
+      () =>
+        parsed((text) => {
+          const [, host = '127.0.0.1', port = ''] = /^(?:\[?([a-z0-9.:-]+?)\]?:)?(\d{1,5})$/i.exec(text) ?? [];
+          return port !== '' && Number(port) <= 65_535 ? { host, port: Number(port) } : undefined;
+        }, words('a port, or address:port such as 0.0.0.0:9464')),
     ),
   },
   Sandbox: {
@@ -373,8 +361,7 @@ const table = {
 export type Table = typeof table;
 export type Setting = keyof Table;
 export const settings: Readonly<Record<Setting, Row>> = table;
-const isSetting = (name: string): name is Setting => Object.hasOwn(table, name);
-export const settingNames = Object.keys(table).filter(isSetting);
+export const settingNames = Object.keys(table).filter((name): name is Setting => Object.hasOwn(table, name));
 
 export const prefix = 'CLOUDOPS_';
 
@@ -401,12 +388,10 @@ export interface Input {
   /** The added API. */
   readonly service?: string;
   readonly isFile: boolean;
-  readonly isSecret: boolean;
 }
 
 /** All names, including names with `_FILE`. */
-export const inputs = settingNames.flatMap((setting): Input[] => {
-  const { secret: isSecret = false, file } = settings[setting];
-  const direct = { name: setting, setting, isFile: false, isSecret };
-  return file ? [direct, { name: `${setting}_FILE`, setting, isFile: true, isSecret: false }] : [direct];
-});
+export const inputs = settingNames.flatMap((setting): Input[] => [
+  { name: setting, setting, isFile: false },
+  ...(settings[setting].file ? [{ name: `${setting}_FILE`, setting, isFile: true }] : []),
+]);

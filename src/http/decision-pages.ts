@@ -18,7 +18,9 @@ import {
   words,
 } from '../util/safe-text.js';
 import type { PageUser } from './decision-session.js';
-import type { Html } from './pages.js';
+
+/** HTML from a template that escapes all values. */
+export type Html = ReturnType<typeof html>;
 
 /** A whole HTML page with the style and the script of the list. */
 async function decisionPage(title: SafeText, body: Html, { translate, inHtml }: Translator): Promise<string> {
@@ -51,18 +53,17 @@ export function problemPage(title: SafeText, text: SafeText, translator: Transla
   return decisionPage(title, body, translator);
 }
 
-const filters = {
-  caller: words('Asked for by'),
-  account: words('Account'),
-  tool: words('Tool'),
-  risk: words('Risk'),
-};
-const filterNames = ['caller', 'account', 'tool', 'risk'] as const satisfies readonly (keyof typeof filters)[];
+const filters = [
+  ['caller', words('Asked for by')],
+  ['account', words('Account')],
+  ['tool', words('Tool')],
+  ['risk', words('Risk')],
+] as const;
 
 interface ListedChange {
   readonly change: Change;
   /** What the filters compare. */
-  readonly values: Readonly<Record<keyof typeof filters, readonly string[]>>;
+  readonly values: Readonly<Record<(typeof filters)[number][0], readonly string[]>>;
 }
 
 interface RowOptions extends Pick<Translator, 'translate'> {
@@ -96,7 +97,7 @@ export function listPage(
     return { change, values: { caller: [caller], account: [account], tool: [tool], risk: plan.risks } };
   });
   const filtered = all
-    .filter(({ values }) => filterNames.every((name) => !filterBy(name) || values[name].includes(filterBy(name) ?? '')))
+    .filter(({ values }) => filters.every(([name]) => !filterBy(name) || values[name].includes(filterBy(name) ?? '')))
     .map(({ change }) => change);
   const waiting = filtered.filter(({ state }) => state === 'waiting');
   const decided = filtered.filter(({ state }) => state !== 'waiting').reverse();
@@ -137,7 +138,7 @@ function filterForm(
   filterBy: ListOptions['filterBy'],
   { translate: t }: Translator,
 ): Html | false {
-  const selects = filterNames.flatMap((name) => {
+  const selects = filters.flatMap(([name, label]) => {
     const chosen = filterBy(name) ?? '';
     const values = [...new Set(all.flatMap((listed) => listed.values[name]))].filter((value) => value !== '').sort();
     if (values.length <= 1 && chosen === '') return [];
@@ -146,7 +147,7 @@ function filterForm(
       const text = risk === undefined ? shortNames(own(value)) : words(risk);
       return html`<option value="${value}" ${value === chosen && 'selected'}>${t(value === '' ? words('All') : text)}</option>`;
     });
-    return html`<div><label for="${name}">${t(filters[name])}</label><select id="${name}" name="${name}">${options}</select></div>`;
+    return html`<div><label for="${name}">${t(label)}</label><select id="${name}" name="${name}">${options}</select></div>`;
   });
   // With scripts, a choice applies at once.
   return (

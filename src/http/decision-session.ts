@@ -1,8 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
+import type { Translator } from '../util/language.js';
 import { lazy } from '../util/objects.js';
+import type { SafeText } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import { HttpError } from './http-helpers.js';
 
@@ -82,4 +85,24 @@ export function checkProof({ csrf }: PageUser, proof = ''): void {
   const [expected, actual] = [Buffer.from(csrf), Buffer.from(proof)];
   if (expected.length !== actual.length || !timingSafeEqual(expected, actual))
     throw new HttpError(403, 'csrf', 'The request comes from another page.');
+}
+
+/** Gives handlers Node's request and response. */
+export interface PageEnv {
+  readonly Bindings: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
+  /** For the language of the person. */
+  readonly Variables: { translator: Translator };
+}
+
+export const notFound = () => new HttpError(404, 'path', 'Nothing is here.');
+
+/** Thrown if something that a page needs is missing for now. `missing` is a clause, and `advice` a sentence. */
+export class NotNow extends HttpError {
+  readonly missing: SafeText;
+  readonly advice: SafeText;
+  constructor(reason: string, missing: SafeText, advice: SafeText, retryAfterSeconds: number) {
+    super(503, reason, missing.text, { 'retry-after': String(retryAfterSeconds) });
+    this.missing = missing;
+    this.advice = advice;
+  }
 }

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Hono } from 'hono';
-import { csrf } from 'hono/csrf';
-import { HTTPException } from 'hono/http-exception';
 import { languageDetector } from 'hono/language';
+import { secureHeaders } from 'hono/secure-headers';
 import type { Change } from '../changes/change.js';
 import { readView } from '../mcp/views/view-of-tool.js';
-import { type Language, languages, type Translator, translatorFor } from '../util/language.js';
+import { type Language, languages, translatorFor } from '../util/language.js';
 import { reasonOf } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
 import { type SafeText, sentence, words } from '../util/safe-text.js';
@@ -22,20 +21,9 @@ import {
   undecidedClick,
 } from './change-on-page.js';
 import { listPage, pageTop, problemPage, signInPage } from './decision-pages.js';
-import { checkProof, createSessionCookie, type PageUser } from './decision-session.js';
-import { createBodyReader, HttpError } from './http-helpers.js';
+import { checkProof, createSessionCookie, NotNow, notFound, type PageEnv, type PageUser } from './decision-session.js';
+import { checkIsJson, createBodyReader, HttpError, webHeaders } from './http-helpers.js';
 import { createLimitedLog } from './limits.js';
-import {
-  formMediaType,
-  hostHeaders,
-  NotNow,
-  notFound,
-  otherSite,
-  type PageEnv,
-  requireType,
-  servePages,
-  viewHeaders,
-} from './pages.js';
 import { changeInQuery, type Reception, type SignIn } from './sign-in.js';
 
 export interface DecisionsOptions extends PageDependencies {
@@ -51,8 +39,6 @@ export interface DecisionsOptions extends PageDependencies {
 /** In bytes. */
 const maximumBody = 64 * 1024;
 
-export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
-
 interface DecisionsEnv extends PageEnv {
   readonly Variables: PageEnv['Variables'] & { user: PageUser; change: Change };
 }
@@ -64,7 +50,6 @@ export function createDecisions(options: DecisionsOptions) {
   const { origin } = new URL(publicUrl);
   const pages: Pages = new Hono<DecisionsEnv>();
   pages.onError((error, context) => {
-    if (error instanceof HTTPException) throw otherSite();
     if (!(error instanceof NotNow)) throw error;
     options.noteRefusal?.(context.env.incoming, error);
     const { translator } = context.var;
@@ -77,6 +62,8 @@ export function createDecisions(options: DecisionsOptions) {
     throw notFound();
   });
   pages.use(async (context, next) => {
+    if (context.req.method === 'POST' && context.req.header('origin') !== origin)
+      throw new HttpError(403, 'origin', 'The request comes from another site.');
     context.header('cache-control', 'no-store');
     await next();
   });
@@ -89,8 +76,6 @@ export function createDecisions(options: DecisionsOptions) {
     await next();
   });
   pages.use(hostHeaders);
-  // Hono's default also accepts other ports of this host.
-  pages.use(csrf({ origin, secFetchSite: () => false }));
   // The view holds no secrets, and its sandboxed frame sends no cookies.
   pages.get(`${changePath}/view`, viewHeaders, async (context) =>
     context.html(context.var.translator.inHtml(await readView('change'))),
@@ -109,8 +94,12 @@ export function createDecisions(options: DecisionsOptions) {
   pages.use(`${changePath}/*`, async (context, next) => {
     const change = await readPlans(() => options.store.find(context.req.param('id') ?? ''), options);
     // Missing and invisible changes get the same answer, so that nobody learns which changes others have.
-    if (change === undefined || !isVisible(change, context.var.user, accounts))
-      return context.html(problemPage(words('No such plan'), goneText, context.var.translator), 404);
+    if (change === undefined || !isVisible(change, context.var.user, accounts)) {
+      const why = words(
+        'It has expired, was never there, or is for somebody else. If it was decided, the journal has its outcome.',
+      );
+      return context.html(problemPage(words('No such plan'), why, context.var.translator), 404);
+    }
     context.set('change', change);
     return next();
   });
@@ -119,6 +108,53 @@ export function createDecisions(options: DecisionsOptions) {
   return (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     servePages(pages, publicUrl, request, response);
 }
+
+/**
+ * Answers a request of Node's server with a Hono app.
+ * @param publicUrl the address of the server, whose path stands in front of the pages' own in links and redirects
+ * @throws HttpError
+ */
+async function servePages(
+  pages: Pages,
+  publicUrl: string,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const { method = '', url = '' } = incoming;
+  if (!['GET', 'HEAD', 'POST'].includes(method)) throw notFound();
+  // Handlers read the body from `incoming`, with limits on its size.
+  const request = new Request(new URL(url, publicUrl), { method, headers: webHeaders(incoming) });
+  const response = await pages.fetch(request, { incoming, outgoing });
+  const headers = new Headers(response.headers);
+  const above = new URL(publicUrl).pathname.replace(/\/$/, '');
+  const location = headers.get('location');
+  if (location?.startsWith('/')) headers.set('location', above + location);
+  // Templates escape quotation marks, so no other text looks like a link.
+  const html = (await response.text()).replaceAll(/ (href|action)="(?=\/decisions)/g, (link) => link + above);
+  const body = Buffer.from(html);
+  // Hono's answer to HEAD has no body.
+  if (method !== 'HEAD') headers.set('content-length', String(body.length));
+  outgoing.writeHead(response.status, [...headers].flat());
+  outgoing.end(body);
+}
+
+/** Sets security headers. `policy` is the CSP without `frame-ancestors`. */
+const pageHeaders = (policy: Readonly<Record<string, string[]>>, frameAncestors: "'none'" | "'self'") =>
+  secureHeaders({
+    contentSecurityPolicy: { ...policy, frameAncestors: [frameAncestors] },
+    // `true` allows framing by the same origin.
+    xFrameOptions: frameAncestors === "'none'" ? 'DENY' : true,
+    // Not `no-referrer`, with which browsers send forms without an origin.
+    referrerPolicy: 'same-origin',
+    strictTransportSecurity: false,
+    overwrite: false,
+  });
+
+/** For a view, which only our page may frame. */
+const viewHeaders = pageHeaders({ sandbox: ['allow-scripts'] }, "'self'");
+
+/** For all other pages, whose HTML limits the scripts. */
+const hostHeaders = pageHeaders({}, "'none'");
 
 /** Adds the routes to sign in and out. The routes after them have a `user`. */
 function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
@@ -173,7 +209,7 @@ function addSignIn(pages: Pages, { signIn, now, log }: DecisionsOptions): void {
     const [, changeId] = /^\/decisions\/([\w-]{22})(?:\/|$)/.exec(context.req.path) ?? [];
     return context.redirect(`/decisions/sign-in${changeId === undefined ? '' : `?change=${changeId}`}`, 303);
   });
-  pages.post('/decisions/sign-out', requireType(formMediaType), async (context) => {
+  pages.post('/decisions/sign-out', async (context) => {
     const form = await readForm(context.env.incoming);
     checkProof(context.var.user, form.get('csrf') ?? '');
     cookie.clear(context);
@@ -197,13 +233,13 @@ async function visibleChanges(user: PageUser, options: DecisionsOptions): Promis
 const readPlans = <Result>(read: () => Promise<Result>, { log }: DecisionsOptions): Promise<Result> =>
   read().catch((error: unknown) => {
     log('error', 'journal', { error: reasonOf(error) });
-    throw new NotNow('journal', words('the plans cannot be read now'), unreadableText, 2);
+    const advice = words('They and their outcomes are kept. Load this page again in a few seconds.');
+    throw new NotNow('journal', words('the plans cannot be read now'), advice, 2);
   });
 
 /** Adds the page of a change, and its requests, after the change is found. */
 function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   const { accounts } = options;
-  const { origin } = new URL(options.publicUrl);
   const readBody = createBodyReader(maximumBody, 16 * maximumBody);
 
   pages.get(changePath, (context) => context.redirect(`/decisions/${context.var.change.id}/`, 303));
@@ -212,12 +248,17 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
     const reason = reasonAgainst(change, user, accounts);
     if (reason !== undefined && change.state === 'waiting')
       return context.html(problemPage(words('You cannot decide on this change'), reason, translator), 403);
-    return context.html(withUser(translator.inHtml(await readView('page')), user, translator));
+    const html = translator.inHtml(await readView('page'));
+    const proof = `<meta name="csrf-token" content="${user.csrf ?? ''}">`;
+    return context.html(
+      html
+        .replace('<meta name="viewport"', (tag) => proof + tag)
+        .replace('<body>', (tag) => `${tag}${pageTop(user, translator)}`),
+    );
   });
 
-  pages.post(`${changePath}/*`, requireType('application/json'), async (context, next) => {
-    // Hono's `csrf` does not check JSON requests.
-    if (context.req.header('origin') !== origin) throw otherSite();
+  pages.post(`${changePath}/*`, async (context, next) => {
+    checkIsJson(context.env.incoming);
     checkProof(context.var.user, context.req.header('x-csrf-token'));
     await next();
   });
@@ -243,15 +284,6 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
 }
 
 const changePath = '/decisions/:id{[\\w-]{22}}';
-const unreadableText = words('They and their outcomes are kept. Load this page again in a few seconds.');
-const goneText = words(
-  'It has expired, was never there, or is for somebody else. If it was decided, the journal has its outcome.',
-);
-
-const withUser = (html: string, user: PageUser, translator: Translator): string =>
-  html
-    .replace('<meta name="viewport"', `<meta name="csrf-token" content="${user.csrf ?? ''}"><meta name="viewport"`)
-    .replace('<body>', () => `<body>${pageTop(user, translator)}`);
 
 /** Closes the oldest connection if there are too many, because a slow form is an attack. */
 function createFormReader(): Reception['readForm'] {

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
-import { StringDecoder } from 'node:string_decoder';
-import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
+import { isJsonContentType, validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 import type { ErrorAnswer } from '../mcp/messages.js';
 import { sentenceCase } from '../util/human.js';
 import { escapeJson } from '../util/quote.js';
@@ -56,12 +55,6 @@ export function sendJson(
   response.end(text);
 }
 
-/** Escapes invisible characters in JSON that is sent piece by piece. */
-export async function* escapePieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new StringDecoder('utf8');
-  for await (const piece of pieces) yield escapeJson(decoder.write(Buffer.from(piece)));
-}
-
 /** Port 0 takes any free port. */
 export interface Address {
   readonly host: string;
@@ -107,6 +100,12 @@ export function onlyHeader(
   return headers[name];
 }
 
+/** @throws HttpError */
+export function checkIsJson({ headers }: IncomingMessage): void {
+  if (!isJsonContentType(headers['content-type'] ?? null))
+    throw new HttpError(415, 'content type', 'The content type must be application/json.');
+}
+
 const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host that is not allowed here.');
 
 /** Creates a function that reads bodies, with limits for one and for all together (bytes). */
@@ -138,18 +137,6 @@ export function createBodyReader(maximumBody: number, maximumTotal: number) {
     }
   };
 }
-
-/** Resolves when the answer was sent or the client has gone. Waiting responses get no close event, so the socket counts too. */
-export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse): Promise<void> =>
-  new Promise((resolve) => {
-    const end = () => {
-      socket.off('close', end);
-      response.off('close', end);
-      resolve();
-    };
-    socket.once('close', end);
-    response.once('close', end);
-  });
 
 export function webHeaders({ headersDistinct }: IncomingMessage): Headers {
   const headers = new Headers();

@@ -5,8 +5,7 @@ import { type Log, reasonOf } from '../util/log.js';
 import { isObject, valueAt } from '../util/objects.js';
 import { exact, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Authenticate, Authentication } from './auth.js';
-import { IssuerProblem } from './find-issuer.js';
-import type { IssuerKeys } from './issuer-keys.js';
+import { type IssuerKeys, IssuerProblem } from './issuer-keys.js';
 import { createRateLimiter } from './limits.js';
 
 /** No shared keys, because everybody who can verify tokens with them can also make them. */

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Change } from '../changes/change.js';
 import type { PageDependencies } from './change-on-page.js';
+import { notFound } from './decision-session.js';
 import { createDecisions, type DecisionsOptions } from './decisions.js';
 import { checkHostAndOrigin, close, HttpError, listen, sendJson } from './http-helpers.js';
-import { notFound } from './pages.js';
 
 interface LocalPageOptions
   extends Omit<PageDependencies, 'callerOf'>,

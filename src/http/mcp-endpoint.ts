@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isJsonContentType, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { CallOutcome } from '../calls/outcome.js';
 import type { Principal } from '../calls/policy.js';
@@ -15,7 +15,7 @@ import { countValues, lazy, parseJson } from '../util/objects.js';
 import { createTurns } from '../util/queue.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
-import { createBodyReader, HttpError } from './http-helpers.js';
+import { checkIsJson, createBodyReader, HttpError } from './http-helpers.js';
 import { type createConcurrencyLimiter, createLimitedLog, createRateLimiter, type HttpLimits } from './limits.js';
 import { serveMessage } from './serve-message.js';
 
@@ -48,18 +48,8 @@ export function createMcpEndpoint(
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
   const catalog = createToolCatalog(serverOptions);
-  const sessions = createMcpSessions(options.stateKeys);
   // Parsing a large body blocks the event loop for milliseconds.
   const takeTurn = createTurns();
-
-  const checkHead = (request: IncomingMessage, principal: Principal | undefined): void => {
-    if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
-    const retryAfterSeconds = secondsUntilAllowed(principal?.name);
-    if (retryAfterSeconds > 0)
-      throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(retryAfterSeconds) });
-    if (!isJsonContentType(request.headers['content-type'] ?? null))
-      throw new HttpError(415, 'content type', 'The content type must be application/json.');
-  };
 
   const serveCall = async (
     request: IncomingMessage,
@@ -67,10 +57,8 @@ export function createMcpEndpoint(
     body: Buffer,
     principal: Principal | undefined,
   ): Promise<void> => {
-    // The empty name stands for all callers that are not authenticated.
-    const caller = principal?.name ?? '';
-    const sessionClient = sessions.find(caller, request.headers['mcp-session-id']?.toString());
-    const beginSession = (client: Client) => sessions.begin(caller, client);
+    const session = createMcpSession(options.stateKeys, principal?.name);
+    const sessionClient = session.find(request.headers['mcp-session-id']?.toString());
 
     const place = await concurrency.take();
     const running: Promise<unknown>[] = [];
@@ -78,11 +66,17 @@ export function createMcpEndpoint(
       report(tool, ended);
       running.push(ended.catch(() => undefined));
     });
-    const ofRequest = { principal, ...calls, sessionClient, wait: place.waitOutside };
-    // Short, because lists depend on scopes, which the next token may lack.
-    const listLifeMs = 5 * 60_000;
-    const createSdkServer = () =>
-      createServer({ ...serverOptions, ...ofRequest, listLifeMs, protocolVersions }, catalog);
+    const ofRequest = {
+      ...serverOptions,
+      ...calls,
+      principal,
+      sessionClient,
+      wait: place.waitOutside,
+      // Short, because lists depend on scopes, which the next token may lack.
+      listLifeMs: 5 * 60_000,
+      // Without 2025-03-26, whose clients may send batches, because limits count messages.
+      protocolVersions: SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version !== '2025-03-26'),
+    };
 
     try {
       // If the client has gone, `serveMessage` would wait forever for a close event.
@@ -91,7 +85,8 @@ export function createMcpEndpoint(
       const message = body.length > shortBody ? await takeTurn(() => parseMessage(body)) : parseMessage(body);
       if (isGone()) return;
       if (principal !== undefined) checkScope(message, principal, [...operations, ...serviceTools], resource);
-      await serveMessage(createSdkServer, message, request, response, { log, beginSession });
+      const createSdkServer = () => createServer(ofRequest, catalog);
+      await serveMessage(createSdkServer, message, request, response, { log, beginSession: session.begin });
     } finally {
       // A change that was sent keeps its place until it ends.
       await Promise.all(running);
@@ -104,7 +99,11 @@ export function createMcpEndpoint(
     const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
     let uncount = () => {};
     try {
-      checkHead(request, principal);
+      if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
+      const retryAfterSeconds = secondsUntilAllowed(principal?.name);
+      if (retryAfterSeconds > 0)
+        throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(retryAfterSeconds) });
+      checkIsJson(request);
       uncount = concurrency.count(principal?.name);
       await serveCall(request, response, await readBody(request), principal);
     } catch (error) {
@@ -115,9 +114,6 @@ export function createMcpEndpoint(
     }
   };
 }
-
-/** Without 2025-03-26, whose clients may send batches, because limits count messages. */
-const protocolVersions = SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version !== '2025-03-26');
 
 type Calls = Pick<ServerDependencies, 'call' | 'changes'>;
 
@@ -171,17 +167,20 @@ const clientSchema = lazy(() =>
 );
 
 /**
- * Issues session IDs: clients, sealed for their callers. IDs never expire, because clients keep a refused ID
- * (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708).
+ * Issues session IDs: clients, sealed for their caller. IDs never expire, because clients keep a refused ID
+ * (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708). All callers that are not authenticated are one.
  */
-export function createMcpSessions(stateKeys: SealingKeys) {
-  const sealOf = (caller: string) =>
-    createSeal(stateKeys, { purpose: 'cloudops session', associatedData: caller, longest: 2048 });
+function createMcpSession(stateKeys: SealingKeys, caller = '') {
+  const { seal, open } = createSeal(stateKeys, {
+    purpose: 'cloudops session',
+    associatedData: caller,
+    longest: 2048,
+  });
   return {
-    begin: (caller: string, client: Client): string => sealOf(caller).seal(JSON.stringify(client)),
+    begin: (client: Client): string => seal(JSON.stringify(client)),
     /** Undefined if the ID was issued to another caller or with another key. */
-    find(caller: string, sealedId: string | undefined): Client | undefined {
-      const text = sealedId === undefined ? undefined : sealOf(caller).open(sealedId);
+    find(sealedId: string | undefined): Client | undefined {
+      const text = sealedId === undefined ? undefined : open(sealedId);
       return text === undefined ? undefined : clientSchema().safeParse(JSON.parse(text)).data;
     },
   };

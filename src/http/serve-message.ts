@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { StringDecoder } from 'node:string_decoder';
 import {
   createMcpHandler,
   isLegacyRequest,
@@ -12,7 +13,7 @@ import { correctHeaders } from '../mcp/client-quirks.js';
 import type { Log } from '../util/log.js';
 import { valueAt } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
-import { escapePieces, HttpError, webHeaders, whenClosed } from './http-helpers.js';
+import { HttpError, webHeaders } from './http-helpers.js';
 
 interface MessageOptions {
   readonly log: Log;
@@ -100,8 +101,16 @@ export async function sendAnswer(
   answer: (clientGone: AbortSignal) => Promise<Response>,
 ): Promise<void> {
   const clientGone = new AbortController();
-  const closed = whenClosed(incoming, outgoing).then(() => {
-    if (!outgoing.writableFinished) clientGone.abort();
+  const closed = new Promise<void>((resolve) => {
+    const end = () => {
+      incoming.socket.off('close', end);
+      outgoing.off('close', end);
+      if (!outgoing.writableFinished) clientGone.abort();
+      resolve();
+    };
+    // Waiting responses get no close event, so the socket counts too.
+    incoming.socket.once('close', end);
+    outgoing.once('close', end);
   });
 
   const response = await Promise.race([answer(clientGone.signal), closed]);
@@ -118,6 +127,10 @@ export async function sendAnswer(
 
   // The first event may take long.
   outgoing.writeHead(status, headers).flushHeaders();
+  const decoder = new StringDecoder('utf8');
+  const escapePieces = async function* (pieces: AsyncIterable<Uint8Array>) {
+    for await (const piece of pieces) yield escapeJson(decoder.write(Buffer.from(piece)));
+  };
   const sent = pipeline(body, escapePieces, outgoing, { signal: clientGone.signal }).catch((error: unknown) => {
     if (!clientGone.signal.aborted) throw error;
   });

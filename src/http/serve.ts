@@ -4,7 +4,7 @@ import { errorAnswer } from '../mcp/messages.js';
 import { createMetrics, type ProcessState } from '../observe/metrics.js';
 import { errorName } from '../util/log.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
-import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
+import { createDecisions, type DecisionsOptions } from './decisions.js';
 import {
   type Address,
   busy,
@@ -87,11 +87,11 @@ export async function serveHttp(options: HttpOptions) {
   const abovePaths = [options.decisions?.publicUrl, resource?.url.replace(/\/mcp\/*$/, '')]
     .map((url = 'http://none') => new URL(url).pathname.replace(/\/+$/, ''))
     .filter((path) => path !== '');
-  const handlerOf = (path: string): Handler | undefined => {
+  const handlers = [
     // People and some clients end an address with a slash.
-    if (path === '/mcp' || path === '/mcp/') return serveMcp;
-    return isDecisionsPath(path) ? serveDecisions : undefined;
-  };
+    [/^\/mcp\/?$/, serveMcp],
+    [/^\/decisions(\/|$)/, serveDecisions],
+  ] as const;
   // A client can send any number of requests on one connection.
   const enter = createCounter(limits.requests);
   const route: Handler = async (request, response) => {
@@ -103,7 +103,7 @@ export async function serveHttp(options: HttpOptions) {
     if (isGet(request) && resource !== undefined && isMetadataPath(path))
       return sendJson(response, 200, resourceMetadata(resource));
 
-    const serve = handlerOf(path);
+    const [, serve] = handlers.find(([paths]) => paths.test(path)) ?? [];
     if (serve === undefined) throw new HttpError(404, 'path', 'MCP is served at /mcp.');
     if (isStopping) throw unavailable('stopping', 'This server is stopping.', 1);
     const leave = enter();
@@ -135,15 +135,12 @@ export async function serveHttp(options: HttpOptions) {
   };
 
   const runningRequests = new Set<Promise<void>>();
-  const startServer = (handle: Handler, { connections, requestMs, idleMs, keepAliveMs }: ServerLimits): Server => {
-    const { headersMs } = limits;
+  const { headersMs: headersTimeout, keepAliveMs: keepAliveTimeout } = limits;
+  /** `idleMs` is for a client that does not read its answer. */
+  const startServer = (handle: Handler, connections: number, requestTimeout: number, idleMs: number): Server => {
+    const connectionsCheckingInterval = Math.min(headersTimeout, 1000);
     const server = createServer(
-      {
-        headersTimeout: headersMs,
-        requestTimeout: requestMs,
-        connectionsCheckingInterval: Math.min(headersMs, 1000),
-        ...(keepAliveMs !== undefined && { keepAliveTimeout: keepAliveMs }),
-      },
+      { headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout },
       (request, response) => {
         const served = handle(request, response).catch((error: unknown) => answerError(request, response, error));
         runningRequests.add(served);
@@ -155,14 +152,9 @@ export async function serveHttp(options: HttpOptions) {
     server.on('connection', (socket) => socket.setMaxListeners(0));
     return server;
   };
-  const { headersMs } = limits;
-  const server = startServer(route, { ...limits, idleMs: options.timeoutMs + 60_000 });
+  const server = startServer(route, limits.connections, limits.requestMs, options.timeoutMs + 60_000);
   server.on('drop', () => metrics.refused('connections'));
-  const metricsServer = startServer(serveMetrics, {
-    connections: limits.metricsConnections,
-    requestMs: headersMs,
-    idleMs: headersMs,
-  });
+  const metricsServer = startServer(serveMetrics, limits.metricsConnections, headersTimeout, headersTimeout);
   // Clients have a second to read their answers.
   const closeAll = () => Promise.all([server, metricsServer].map((each) => close(each, { graceMs: 1000 })));
   try {
@@ -183,14 +175,6 @@ export async function serveHttp(options: HttpOptions) {
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
-interface ServerLimits {
-  readonly connections: number;
-  readonly requestMs: number;
-  /** For a client that does not read its answer. */
-  readonly idleMs: number;
-  readonly keepAliveMs?: number;
-}
 
 /** Splits the path, below a public path and without doubled slashes, from the query. */
 function readTarget(target: string, paths: readonly string[]): { readonly path: string; readonly query: string } {

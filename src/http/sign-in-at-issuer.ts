@@ -8,12 +8,10 @@ import { reasonOf } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { own, say, words } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
-import { createSealedCookie, type NewSession, sessionMs } from './decision-session.js';
-import { fetchFromIssuer, IssuerProblem } from './find-issuer.js';
+import { createSealedCookie, type NewSession, notFound, type PageEnv, sessionMs } from './decision-session.js';
 import type { IssuerOptions } from './issuer.js';
-import type { IssuerKeys } from './issuer-keys.js';
+import { fetchFromIssuer, type IssuerKeys, IssuerProblem } from './issuer-keys.js';
 import { createCounter } from './limits.js';
-import { notFound, type PageEnv } from './pages.js';
 import { changeInQuery, namesAccount, type Reception, type SignIn } from './sign-in.js';
 
 /** Loaded only if people sign in at an issuer, because openid-client is large. */

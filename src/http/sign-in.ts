@@ -6,8 +6,8 @@ import type { Translator } from '../util/language.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Authenticate } from './auth.js';
-import { type DecisionSession, type NewSession, sessionMs } from './decision-session.js';
-import { formMediaType, type Html, NotNow, type PageEnv, requireType } from './pages.js';
+import type { Html } from './decision-pages.js';
+import { type DecisionSession, type NewSession, NotNow, type PageEnv, sessionMs } from './decision-session.js';
 import { decidesOnly } from './tokens-file.js';
 
 /** A way to sign in to the pages for decisions: by a token, or at an issuer. */
@@ -68,7 +68,7 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
       return html`<form method="post" action="/decisions/sign-in${query}"><label for="token">${t(words('Token with the scope cloudops:approve'))}</label><input id="token" name="token" type="password" autocomplete="current-password" required><p class="quiet">${t(about)}</p><button>${t(words('Sign in'))}</button></form>`;
     },
     routes: ({ admit, refuse, readForm }) =>
-      new Hono<PageEnv>().post('/decisions/sign-in', requireType(formMediaType), async (context) => {
+      new Hono<PageEnv>().post('/decisions/sign-in', async (context) => {
         const changeId = changeInQuery(context);
         const token = (await readForm(context.env.incoming)).get('token') ?? '';
         const rights = await rightsOf(token);

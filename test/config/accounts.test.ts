@@ -53,17 +53,24 @@ test('an account has its own settings, and those of the environment that it does
       {
         name: 'prod',
         description: 'live customers',
-        confirm: 'human',
-        budget: { mostChanges: 5, windowMs: 3_600_000 },
-        policy: { tools: ['restore_instance'], regions: ['jp-east-1', 'jp-west-1'] },
-        cloud: { region: 'jp-east-1', endpoints: { devops: 'https://prod.example.com' } },
+        values: {
+          CONFIRM: 'human',
+          MAX_CHANGES: { mostChanges: 5, windowMs: 3_600_000 },
+          TOOLS: ['restore_instance'],
+          REGION: 'jp-east-1',
+          REGIONS: ['jp-east-1', 'jp-west-1'],
+          DEVOPS_URL: 'https://prod.example.com',
+        },
         keys: { kind: 'keys', credentials: { accessKeyId: 'AKPROD' }, files: { accessKeyId: '/id' } },
       },
       {
         name: 'staging',
-        confirm: 'plan',
-        budget: undefined,
-        cloud: { region: 'jp-west-1', endpoints: { devops: 'https://devops.example.com' } },
+        values: {
+          CONFIRM: 'plan',
+          MAX_CHANGES: undefined,
+          REGION: 'jp-west-1',
+          DEVOPS_URL: 'https://devops.example.com',
+        },
         keys: { kind: 'process', command: ['keys', '--for', 'a,b'] },
       },
     ],
@@ -72,12 +79,12 @@ test('an account has its own settings, and those of the environment that it does
 
 test('values may be text, as in the environment', () => {
   const { all } = accounts({ accounts: { a: { readOnly: 'yes', tools: 'list_parts, list_multipart_uploads,' } } });
-  expect(all[0].policy).toMatchObject({ readOnly: true, tools: ['list_parts', 'list_multipart_uploads'] });
+  expect(all[0]?.values).toMatchObject({ READ_ONLY: true, TOOLS: ['list_parts', 'list_multipart_uploads'] });
 });
 
 test('an account without keys has those of the environment, whole; one with keys has none of them', () => {
   const { all } = accounts({ accounts: { one: {}, other: prodKeys } }, { CLOUDOPS_SESSION_TOKEN: 'token' });
-  expect(all[0].keys).toMatchObject({ credentials: { accessKeyId: 'AKENV', sessionToken: 'token' } });
+  expect(all[0]?.keys).toMatchObject({ credentials: { accessKeyId: 'AKENV', sessionToken: 'token' } });
   expect(all[1]?.keys).toMatchObject({ credentials: { accessKeyId: 'AKPROD', sessionToken: undefined } });
 });
 
@@ -258,7 +265,7 @@ describe('the endpoint of an API that a file of operations names', () => {
   test('is that of the account, or else that of the environment', () => {
     const files = filesWith(withEndpoints({ billing: 'https://b.example.com' }));
     const result = load(given, files, own);
-    expect(result.ok && result.config.accounts.all.map(({ cloud }) => cloud.endpoints.billing)).toEqual([
+    expect(result.ok && result.config.accounts.all.map(({ endpoints }) => endpoints.billing)).toEqual([
       'https://billing.example.com',
       'https://b.example.com',
     ]);

@@ -14,47 +14,38 @@ const config = (...args: Parameters<typeof load>) => {
 const account = (...args: Parameters<typeof load>) => config(...args).accounts.all[0];
 
 test('without any setting, the defaults', () => {
+  const values = {
+    REGION: 'jp-east-1',
+    ALLOW_HTTP: false,
+    STORAGE_HEADERS: 'ext',
+    STORAGE_STYLE: 'path',
+    STORAGE_SERVICE: 's3',
+    CATALOG_SERVICE: 'catalog',
+    DEVOPS_SERVICE: 'devops',
+    READ_ONLY: false,
+    CONFIRM: 'ask',
+    CONFIRM_DELETE: 'type',
+    VIEWS: 'declared',
+    OPEN_BROWSER: 'on',
+    PLAN_HOURS: 24,
+    TIMEOUT_MS: 60_000,
+    MAX_ATTEMPTS: 4,
+    LOG_LEVEL: 'info',
+    HTTP_RATE: 50,
+    SANDBOX: false,
+  };
   expect(config({})).toEqual({
     operations,
     services: new Map(),
-    values: {
-      REGION: 'jp-east-1',
-      ALLOW_HTTP: false,
-      STORAGE_HEADERS: 'ext',
-      STORAGE_STYLE: 'path',
-      STORAGE_SERVICE: 's3',
-      CATALOG_SERVICE: 'catalog',
-      DEVOPS_SERVICE: 'devops',
-      READ_ONLY: false,
-      CONFIRM: 'ask',
-      CONFIRM_DELETE: 'type',
-      VIEWS: 'declared',
-      OPEN_BROWSER: 'on',
-      PLAN_HOURS: 24,
-      JOURNAL: join(userInfo().homedir, '.local', 'state', 'cloudops-mcp', 'journal.db'),
-      TIMEOUT_MS: 60_000,
-      MAX_ATTEMPTS: 4,
-      LOG_LEVEL: 'info',
-      HTTP_RATE: 50,
-      SANDBOX: false,
-    },
+    values: { ...values, JOURNAL: join(userInfo().homedir, '.local', 'state', 'cloudops-mcp', 'journal.db') },
     accounts: {
       all: [
         {
           name: 'default',
-          cloud: {
-            region: 'jp-east-1',
-            regionIsConfigured: false,
-            endpoints: {},
-            signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
-            storageHeaders: 'ext',
-            storageStyle: 'path',
-          },
-          allowHttp: false,
+          explicit: {},
+          values,
+          endpoints: {},
           keys: { kind: 'keys', credentials: {}, files: {} },
-          policy: { readOnly: false, extensions: [] },
-          confirm: 'ask',
-          confirmDelete: 'type',
         },
       ],
       byDefault: 'default',
@@ -74,18 +65,18 @@ test.each([
   '"list_parts","restore_instance"',
   '["list_parts", "restore_instance"]',
 ])('a list is taken as people write it: %j', (list) => {
-  const expected = { accounts: { all: [{ policy: { tools: ['list_parts', 'restore_instance'] } }] } };
+  const expected = { values: { TOOLS: ['list_parts', 'restore_instance'] } };
   expect(config({ CLOUDOPS_TOOLS: list })).toMatchObject(expected);
 });
 
 test.each([
-  [{ CLOUDOPS_TOOLS: 'list_parts,' }, { accounts: { all: [{ policy: { tools: ['list_parts'] } }] } }],
+  [{ CLOUDOPS_TOOLS: 'list_parts,' }, { values: { TOOLS: ['list_parts'] } }],
   [{ CLOUDOPS_LOG_LEVEL: 'Warning' }, { values: { LOG_LEVEL: 'warn' } }],
   [
     { CLOUDOPS_HTTP_ALLOWED_HOSTS: ' a.example.com,, B.example.com ,' },
     { values: { HTTP_ALLOWED_HOSTS: ['a.example.com', 'b.example.com'] } },
   ],
-  [{ CLOUDOPS_REGION: '"jp-west-1"' }, { accounts: { all: [{ cloud: { region: 'jp-west-1' } }] } }],
+  [{ CLOUDOPS_REGION: '"jp-west-1"' }, { values: { REGION: 'jp-west-1' } }],
   [{ CLOUDOPS_JOURNAL: "'/var/lib/j.db'" }, { values: { JOURNAL: '/var/lib/j.db' } }],
   [{ CLOUDOPS_LOG_LEVEL: '""' }, { values: { LOG_LEVEL: 'info' } }],
   [{ CLOUDOPS_JOURNAL: '~/j.db', HOME: '/home/op' }, { values: { JOURNAL: '/home/op/j.db' } }],
@@ -109,9 +100,7 @@ test.each([
 
 test('empty values count as none', () => {
   const env = { CLOUDOPS_REGION: 'jp-west-2', CLOUDOPS_TOOLS: '', CLOUDOPS_READ_ONLY: ' ', PATH: '/bin' };
-  expect(config(env)).toMatchObject({
-    accounts: { all: [{ cloud: { region: 'jp-west-2' }, policy: { readOnly: false, tools: undefined } }] },
-  });
+  expect(config(env)).toMatchObject({ values: { REGION: 'jp-west-2', READ_ONLY: false, TOOLS: undefined } });
 });
 
 test.each([
@@ -122,13 +111,13 @@ test.each([
   ['false', false],
   ['off', false],
 ])('a switch set to %s is %s', (value, on) => {
-  expect(account({ CLOUDOPS_READ_ONLY: value }).policy.readOnly).toBe(on);
+  expect(config({ CLOUDOPS_READ_ONLY: value }).values.READ_ONLY).toBe(on);
 });
 
 test('credentials also come from files, without the line end', () => {
   const files = { '/run/id': 'AKID\n', '/run/secret': 'sec ret\n' };
   const env = { CLOUDOPS_ACCESS_KEY_ID_FILE: '/run/id', CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/secret' };
-  expect(account(env, files).keys).toMatchObject({
+  expect(account(env, files)?.keys).toMatchObject({
     credentials: { accessKeyId: 'AKID', secretAccessKey: 'sec ret' },
     files: { accessKeyId: '/run/id', secretAccessKey: '/run/secret' },
   });
@@ -162,14 +151,14 @@ describe('regions', () => {
     'of stores that are not AWS are named as they like: %s',
     (region) => {
       const env = { CLOUDOPS_REGION: region, CLOUDOPS_REGIONS: `${region},jp-east-1` };
-      expect(account(env)).toMatchObject({ cloud: { region }, policy: { regions: [region, 'jp-east-1'] } });
+      expect(config(env).values).toMatchObject({ REGION: region, REGIONS: [region, 'jp-east-1'] });
     },
   );
 
   test('that calls may name are a list; any without one', () => {
-    expect(account({}).policy.regions).toBeUndefined();
+    expect(config({}).values.REGIONS).toBeUndefined();
     const env = { CLOUDOPS_REGIONS: 'jp-east-1, jp-west-2' };
-    expect(account(env).policy.regions).toEqual(['jp-east-1', 'jp-west-2']);
+    expect(config(env).values.REGIONS).toEqual(['jp-east-1', 'jp-west-2']);
   });
 });
 
@@ -262,10 +251,7 @@ describe('the page for decisions', () => {
       CLOUDOPS_CONFIRM: 'approval',
       CLOUDOPS_PLAN_HOURS: '2',
     });
-    expect(loaded).toMatchObject({
-      values: { HTTP_PUBLIC_URL: page, PLAN_HOURS: 2 },
-      accounts: { all: [{ confirm: 'approval' }] },
-    });
+    expect(loaded.values).toMatchObject({ HTTP_PUBLIC_URL: page, PLAN_HOURS: 2, CONFIRM: 'approval' });
   });
 
   test.each<readonly [string, Record<string, string>]>([

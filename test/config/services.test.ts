@@ -32,7 +32,7 @@ describe('in a file of operations', () => {
     expect(texts(own)).toEqual([]);
     expect(own.services?.get('disks')).toMatchObject({ folder, model: './disks.json', api: 'disks' });
     const result = load({ CLOUDOPS_ENDPOINT_DISKS_URL: 'https://disks.example.com' }, {}, own);
-    expect(result.ok && result.config.accounts.all[0].cloud.endpoints).toMatchObject({
+    expect(result.ok && result.config.accounts.all[0]?.endpoints).toMatchObject({
       disks: 'https://disks.example.com',
     });
   });

@@ -1,7 +1,6 @@
 import { errors, exportJWK, type GenerateKeyPairResult, generateKeyPair, jwtVerify, SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { IssuerProblem } from '../../src/http/find-issuer.js';
-import { createIssuerKeys } from '../../src/http/issuer-keys.js';
+import { createIssuerKeys, IssuerProblem } from '../../src/http/issuer-keys.js';
 import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 
 const issuer = 'https://id.example.com';

@@ -1,8 +1,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { documentBytes } from '../../src/http/find-issuer.js';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
-import { createIssuerKeys } from '../../src/http/issuer-keys.js';
+import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
 import { signInAtIssuer } from '../../src/http/sign-in-at-issuer.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { namedAccounts } from '../support/accounts.js';

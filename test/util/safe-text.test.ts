@@ -203,7 +203,7 @@ test.each([
       'cli/local-page.ts',
       'cli/run.ts',
       'cli/sandbox-command.ts',
-      'http/find-issuer.ts',
+      'http/issuer-keys.ts',
       'http/issuer.ts',
       'mcp/tasks.ts',
     ],
