@@ -102,9 +102,10 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     called: (name: string, outcome: CallOutcome | undefined, milliseconds: number): void => {
       // A service may have hundreds of operations, so they share a label.
       const [tool = name] = name.split(':', 1);
+      let account = '';
       // Undefined if accounts have no names, or if the call ends with a question.
-      const { account = '' } =
-        (outcome?.kind === 'failed' && outcome.failure) || (outcome?.kind === 'succeeded' && outcome.success) || {};
+      if (outcome?.kind === 'failed') ({ account = '' } = outcome.failure);
+      if (outcome?.kind === 'succeeded') ({ account = '' } = outcome.success);
       const accountLabel = hasAccounts ? { account: accounts.includes(account) ? account : 'none' } : {};
       calls.inc({ tool, outcome: outcomeLabel(outcome), ...accountLabel });
       durations.observe({ tool }, milliseconds / 1000);

@@ -16,7 +16,15 @@ import type { CallTool } from '../call-stack.js';
 import { outcomeLabel } from '../calls/outcome-label.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import type { Attributes, Span, TracedRequest, TraceOrigin, Tracer } from '../util/trace.js';
+import type { Attributes, Span, TracedRequest } from '../util/trace.js';
+
+/** W3C Trace Context. */
+export interface TraceParent {
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
+  /** Callers over a network must not decide which traces are recorded, so a new trace only links to theirs. */
+  readonly linkOnly?: boolean;
+}
 
 const flushMs = 3_000;
 
@@ -56,19 +64,32 @@ export function startTelemetry(version: string, log: Log) {
     };
   };
 
-  const tracer: Tracer = (name, attributes, { traceparent, tracestate, linkOnly = false }) => {
-    const callerContext = propagator.extract(ROOT_CONTEXT, { traceparent, tracestate }, defaultTextMapGetter);
+  const tracer = (name: string, attributes: Attributes, { linkOnly = false, ...parent }: TraceParent): Span => {
+    const callerContext = propagator.extract(ROOT_CONTEXT, parent, defaultTextMapGetter);
     if (!linkOnly) return startSpan(name, SpanKind.SERVER, attributes, callerContext);
-
-    // Callers over a network must not decide whether a call is recorded, so the new trace only links to theirs.
     const context = trace.getSpanContext(callerContext);
-    const links = context === undefined ? [] : [{ context }];
-    return startSpan(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, links);
+    return startSpan(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, context && [{ context }]);
   };
 
   return {
     tracer,
-    traced: (callTool: CallTool) => withTracing(callTool, tracer),
+    /** Gives each call a span by OpenTelemetry's conventions for MCP: `isError` is an error of the tool. */
+    traced:
+      (callTool: CallTool): CallTool =>
+      async (operation, args, context) => {
+        const { name } = operation;
+        const origin = context.tracedRequest && traceOrigin(context.tracedRequest);
+        const attributes = {
+          'mcp.method.name': 'tools/call',
+          'gen_ai.operation.name': 'execute_tool',
+          'gen_ai.tool.name': name,
+          ...origin?.attributes,
+        };
+        const span = tracer(`tools/call ${name}`, attributes, origin ?? {});
+        const outcome = await callTool(operation, args, { ...context, span });
+        span.end({ 'cloudops.outcome': outcomeLabel(outcome) }, outcome.kind === 'failed' ? 'tool_error' : undefined);
+        return outcome;
+      },
     /** Takes at most `flushMs`. Never rejects. */
     close: async (): Promise<void> => {
       await Promise.race([provider.shutdown().catch(() => undefined), delay(flushMs, undefined, { ref: false })]);
@@ -95,32 +116,11 @@ function withFailureLog(exporter: OTLPTraceExporter, log: Log): SpanExporter {
   };
 }
 
-/** Gives each call a span by OpenTelemetry's conventions for MCP: `isError` is an error of the tool. */
-const withTracing =
-  (callTool: CallTool, tracer: Tracer): CallTool =>
-  async (operation, args, context) => {
-    const { name } = operation;
-    const trace = context.tracedRequest && traceOrigin(context.tracedRequest);
-    const attributes = {
-      'mcp.method.name': 'tools/call',
-      'gen_ai.operation.name': 'execute_tool',
-      'gen_ai.tool.name': name,
-      ...trace?.attributes,
-    };
-    const span = tracer(`tools/call ${name}`, attributes, trace ?? {});
-    const outcome = await callTool(operation, args, { ...context, span });
-    span.end({ 'cloudops.outcome': outcomeLabel(outcome) }, outcome.kind === 'failed' ? 'tool_error' : undefined);
-    return outcome;
-  };
-
 /** The caller's span (W3C Trace Context) from `_meta`, or else from the HTTP headers. */
-export function traceOrigin({ mcpReq: { id, _meta }, http }: TracedRequest): TraceOrigin {
-  const headers = http?.req?.headers;
-  const traceparent = textAt(_meta, 'traceparent');
-  const parent =
-    traceparent === undefined
-      ? { traceparent: headers?.get('traceparent') ?? undefined, tracestate: headers?.get('tracestate') ?? undefined }
-      : { traceparent, tracestate: textAt(_meta, 'tracestate') };
+export function traceOrigin({ mcpReq: { id, _meta }, http }: TracedRequest) {
+  const isInMeta = textAt(_meta, 'traceparent') !== undefined;
+  const textOf = (name: string) => (isInMeta ? textAt(_meta, name) : (http?.req?.headers.get(name) ?? undefined));
+  const parent: TraceParent = { traceparent: textOf('traceparent'), tracestate: textOf('tracestate') };
   const attributes = {
     'jsonrpc.request.id': String(id).slice(0, 100),
     'network.transport': http === undefined ? 'pipe' : 'tcp',

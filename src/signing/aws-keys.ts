@@ -6,18 +6,17 @@ import {
   fromTokenFile,
 } from '@aws-sdk/credential-providers';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
+import type { AwsCredentialIdentity } from '@smithy/types';
 import { fileFault } from '../util/log.js';
 import { textAt, valueAt } from '../util/objects.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
-import { KeysUnavailable, type NamedSource, type TemporaryKeys, wholeCredentials } from './keys.js';
+import { type NamedSource, type TemporaryKeys, unavailable, wholeCredentials } from './keys.js';
 
 /** Gets keys by the AWS SDK. Loaded at the first use, because the SDK is large and most servers never need it. */
 
 /** Without a log, the SDK writes to stderr, and may repeat what a service has answered. */
 const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-/** The time limit (ms) is for each request to a container or instance. */
-const nearby = { timeout: 1000, maxRetries: 1, logger };
 /** For all requests of one answer. */
 const longestWaitMs = 10_000;
 
@@ -27,63 +26,48 @@ export interface AwsClient {
   readonly endpoint: string | undefined;
 }
 
-/** The SDK's ways to get keys. `signal` ends requests. */
+/** The SDK's ways to get keys, with their options. `signal` ends requests. */
 function createSdk(signal: AbortSignal) {
-  type Options<Provider extends (init: never) => unknown> = Parameters<Provider>[0];
-  return {
-    container: fromHttp(nearby),
-    instance: fromInstanceMetadata(nearby),
-    sso: (client: AwsClient, options: Options<typeof fromSSO>) =>
-      fromSSO({ ...options, clientConfig: clientConfig(client, signal), logger })(),
-    webIdentity: (client: AwsClient, options: Options<typeof fromTokenFile>) =>
-      fromTokenFile({ ...options, clientConfig: clientConfig(client, signal), logger })(),
-    role: (
-      client: AwsClient,
-      options: Pick<Options<typeof fromTemporaryCredentials>, 'params' | 'masterCredentials'>,
-    ) => fromTemporaryCredentials({ ...options, clientConfig: clientConfig(client, signal), logger })(),
-  };
-}
-
-export type AskSdk = (sdk: ReturnType<typeof createSdk>) => ReturnType<ReturnType<typeof fromHttp>>;
-
-/**
- * Asks a service for keys. The SDK's message is left out, because it may hold what a service has answered.
- * @throws KeysUnavailable
- */
-export async function readAwsKeys(
-  { name, remedy }: NamedSource,
-  ask: AskSdk,
-  stop: AbortSignal,
-): Promise<TemporaryKeys> {
-  using limit = timeLimit(longestWaitMs, stop);
-  const { signal } = limit;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason));
-  });
-  const unavailable = (problem: SafeText) => new KeysUnavailable(say`${name} ${problem}`, remedy);
-  const found = await Promise.race([ask(createSdk(signal)), aborted]).catch((error: unknown) => {
-    if (signal.aborted) throw unavailable(say`did not answer within ${longestWaitMs / 1000} seconds`);
-    throw unavailable(say`gave no keys${faultOf(error)}`);
-  });
-  const credentials = wholeCredentials(found);
-  if (credentials === undefined) throw unavailable(words('gave keys that cannot be used'));
-  return { credentials, expiresAt: found.expiration };
-}
-
-function clientConfig({ region, endpoint }: AwsClient, signal: AbortSignal) {
   const handler = new NodeHttpHandler({ connectionTimeout: 2000 });
   const requestHandler: Pick<NodeHttpHandler, 'handle' | 'metadata'> = {
     metadata: handler.metadata,
     handle: (request, options) => handler.handle(request, { ...options, abortSignal: signal }),
   };
-  return {
-    requestHandler,
-    maxAttempts: 2,
-    // The SDK itself would look for the endpoint in another profile.
-    ignoreConfiguredEndpointUrls: true,
-    region,
-    ...(endpoint !== undefined && { endpoint }),
-  };
+  const optionsFor = ({ region, endpoint }: AwsClient) => ({
+    logger,
+    clientConfig: {
+      requestHandler,
+      maxAttempts: 2,
+      // The SDK itself would look for the endpoint in another profile.
+      ignoreConfiguredEndpointUrls: true,
+      region,
+      ...(endpoint !== undefined && { endpoint }),
+    },
+  });
+  /** The time limit (ms) is for each request to a container or instance. */
+  const nearby = { timeout: 1000, maxRetries: 1, logger };
+  return { fromHttp, fromInstanceMetadata, fromSSO, fromTemporaryCredentials, fromTokenFile, optionsFor, nearby };
+}
+
+export type AskSdk = (sdk: ReturnType<typeof createSdk>) => Promise<AwsCredentialIdentity>;
+
+/**
+ * Asks a service for keys. The SDK's message is left out, because it may hold what a service has answered.
+ * @throws KeysUnavailable
+ */
+export async function readAwsKeys(source: NamedSource, ask: AskSdk, stop: AbortSignal): Promise<TemporaryKeys> {
+  using limit = timeLimit(longestWaitMs, stop);
+  const { signal } = limit;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+  const found = await Promise.race([ask(createSdk(signal)), aborted]).catch((error: unknown) => {
+    if (signal.aborted) throw unavailable(source, say`did not answer within ${longestWaitMs / 1000} seconds`);
+    throw unavailable(source, say`gave no keys${faultOf(error)}`);
+  });
+  const credentials = wholeCredentials(found);
+  if (credentials === undefined) throw unavailable(source, words('gave keys that cannot be used'));
+  return { credentials, expiresAt: found.expiration };
 }
 
 function faultOf(error: unknown): SafeText {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { shownReason } from '../util/log.js';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import type { AwsClient } from './aws-keys.js';
@@ -39,9 +40,12 @@ const unusable = (problem: SafeText, remedy = correctProfile) => new KeysUnavail
 
 /** A missing file counts as empty, because each of the two files is optional. */
 async function readSections(path: string): Promise<Sections> {
-  const file = parseIni(await readFile(path, 'utf8').catch(() => ''));
-  if (file.kind === 'unreadable') throw unusable(say`${path} cannot be used: ${file.problem}`);
-  return file.sections;
+  const text = await readFile(path, 'utf8').catch(() => '');
+  try {
+    return parseIni(text);
+  } catch (error) {
+    throw unusable(say`${path} cannot be used: ${shownReason(error)}`);
+  }
 }
 
 /** Sections such as `[services mine]`. The profile `default` needs no word before its name. */
@@ -211,7 +215,8 @@ function roleOf(profile: string, settings: Options, context: Context, users: rea
     say`the role ${arn}`,
     say`Check the keys that the profile ${profile} assumes the role with, and who may assume it.`,
     source === undefined ? sourceOf(settings, profile, context.env) : originOf(source, context, [...users, profile]),
-    (masterCredentials) => (sdk) => sdk.role(client, { params, masterCredentials }),
+    (masterCredentials) => (sdk) =>
+      sdk.fromTemporaryCredentials({ params, masterCredentials, ...sdk.optionsFor(client) })(),
   );
 }
 
@@ -227,7 +232,7 @@ function webIdentityOf(profile: string, settings: Options, { clientOf }: Context
   return service(
     say`the role ${arn}`,
     words('Check the token in web_identity_token_file, and who may assume the role.'),
-    (sdk) => sdk.webIdentity(client, options),
+    (sdk) => sdk.fromTokenFile({ ...options, ...sdk.optionsFor(client) })(),
   );
 }
 
@@ -253,6 +258,6 @@ function ssoOf(profile: string, settings: Options, { sessions, clientOf }: Conte
   return service(
     say`single sign-on of the profile ${profile}`,
     say`Sign in again: aws sso login --profile ${profile}`,
-    (sdk) => sdk.sso(client, options),
+    (sdk) => sdk.fromSSO({ ...options, ...sdk.optionsFor(client) })(),
   );
 }

@@ -26,7 +26,7 @@ export function program(name: SafeText, command: readonly string[]): KeyOrigin {
     name,
     remedy,
     pauseMs: programPauseMs,
-    read: async (options) => readProgramKeys({ name, remedy }, await runProgram(command, options)),
+    read: async (options) => readProgramKeys({ name, remedy }, await runProgram({ name, remedy }, command, options)),
   };
 }
 
@@ -60,13 +60,13 @@ export const role = (
 export const container = service(
   words('the credentials endpoint of the container'),
   words('Check the role of the container, and AWS_CONTAINER_CREDENTIALS_FULL_URI or …_RELATIVE_URI.'),
-  (sdk) => sdk.container(),
+  (sdk) => sdk.fromHttp(sdk.nearby)(),
 );
 
 export const instance = service(
   words('the instance metadata service'),
   words('Check the role of the instance, or give the account keys of its own.'),
-  (sdk) => sdk.instance(),
+  (sdk) => sdk.fromInstanceMetadata(sdk.nearby)(),
 );
 
 /** The region if the profile has none. */
@@ -96,6 +96,6 @@ export function platformOrigin(platform: Platform, env: Environment): KeyOrigin 
   return service(
     words('the role of AWS_ROLE_ARN'),
     words('Check AWS_ROLE_ARN, the token in the file of AWS_WEB_IDENTITY_TOKEN_FILE, and who may assume the role.'),
-    (sdk) => sdk.webIdentity(client, {}),
+    (sdk) => sdk.fromTokenFile(sdk.optionsFor(client))(),
   );
 }

@@ -1,5 +1,5 @@
 import { ShownError } from '../util/log.js';
-import type { SafeText } from '../util/safe-text.js';
+import { type SafeText, say } from '../util/safe-text.js';
 import type { Credentials } from './sign.js';
 
 /** The source of an account's keys, which may change while this server runs. */
@@ -49,6 +49,10 @@ export class KeysUnavailable extends ShownError {
     this.remedy = remedy;
   }
 }
+
+/** `problem` is the end of a sentence: `ended with exit code 1`. */
+export const unavailable = ({ name, remedy }: NamedSource, problem: SafeText): KeysUnavailable =>
+  new KeysUnavailable(say`${name} ${problem}`, remedy);
 
 export const keyText = /^[\x21-\x7e]+$/;
 

@@ -5,7 +5,14 @@ import { regularFile } from '../util/regular-file.js';
 import { words } from '../util/safe-text.js';
 import { filesOfProfiles, type ProfileFacts, readProfile } from './aws-profile.js';
 import { givenKeys, type Platform, platformOrigin, program } from './key-origins.js';
-import { fixedKeys, type KeyReadOptions, type KeySource, KeysUnavailable, wholeCredentials } from './keys.js';
+import {
+  fixedKeys,
+  type KeyOrigin,
+  type KeyReadOptions,
+  type KeySource,
+  KeysUnavailable,
+  wholeCredentials,
+} from './keys.js';
 import { type RenewalAccess, renewKeys } from './renew-keys.js';
 import type { Credentials } from './sign.js';
 
@@ -42,20 +49,18 @@ interface OpenKeys {
 export function openKeys(settings: KeySettings, dependencies: KeyDependencies): OpenKeys {
   const { env, stop = new AbortController().signal } = dependencies;
   const access: RenewalAccess = { ...dependencies, stop, stat, sleep: (milliseconds) => delay(milliseconds) };
+  const renewed = (id: string, origin: KeyOrigin) => ({
+    keys: renewKeys({ id, paths: [], findOrigin: async () => origin }, access),
+  });
   switch (settings.kind) {
     case 'keys':
       return { keys: openKeysOrKeyFiles(settings, access) };
     case 'process': {
       const { command } = settings;
-      const origin = program(words('CLOUDOPS_CREDENTIAL_PROCESS'), command);
-      const id = `process ${JSON.stringify(command)}`;
-      return { keys: renewKeys({ id, paths: [], findOrigin: async () => origin }, access) };
+      return renewed(`process ${JSON.stringify(command)}`, program(words('CLOUDOPS_CREDENTIAL_PROCESS'), command));
     }
-    case 'platform': {
-      const id = `platform ${settings.platform}`;
-      const origin = platformOrigin(settings.platform, env);
-      return { keys: renewKeys({ id, paths: [], findOrigin: async () => origin }, access) };
-    }
+    case 'platform':
+      return renewed(`platform ${settings.platform}`, platformOrigin(settings.platform, env));
     case 'profile': {
       const { name } = settings;
       const files = filesOfProfiles(env);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { lazy, parseJson, textAt } from '../util/objects.js';
 import { readTime } from '../util/read-values.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
-import { type KeyReadOptions, KeysUnavailable, keyText, type NamedSource, type TemporaryKeys } from './keys.js';
+import { type KeyReadOptions, keyText, type NamedSource, type TemporaryKeys, unavailable } from './keys.js';
 
 /** Runs a program that prints keys as AWS defines it for `credential_process`. */
 
@@ -36,16 +36,15 @@ const outputSchema = lazy(() => {
  * Reads what the program printed, and never shows it.
  * @throws KeysUnavailable with the field that is missing or wrong
  */
-export function readProgramKeys({ name, remedy }: NamedSource, result: ProgramResult): TemporaryKeys {
-  if (result.kind === 'failed') throw new KeysUnavailable(say`${name} ${result.problem}`, remedy);
-  const { data, error } = outputSchema().safeParse(parseJson(result.stdout));
+export function readProgramKeys(source: NamedSource, stdout: string): TemporaryKeys {
+  const { data, error } = outputSchema().safeParse(parseJson(stdout));
   if (data === undefined) {
     const {
       path: [field],
       message,
     } = error.issues[0] ?? { path: [], message: '' };
     const subject = field === undefined ? words('the output') : own(String(field));
-    throw new KeysUnavailable(say`${name} printed keys that cannot be used: ${subject} ${defined(message)}`, remedy);
+    throw unavailable(source, say`printed keys that cannot be used: ${subject} ${defined(message)}`);
   }
 
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, SessionToken, Expiration } = data;
@@ -53,24 +52,21 @@ export function readProgramKeys({ name, remedy }: NamedSource, result: ProgramRe
   return { credentials, expiresAt: Expiration ?? undefined };
 }
 
-/** The program's stderr is not read, because it may hold a secret. */
-type ProgramResult =
-  | { readonly kind: 'ended'; readonly stdout: string }
-  /** `problem` is the end of a sentence: `ended with exit code 1`. */
-  | { readonly kind: 'failed'; readonly problem: SafeText };
-
-const failed = (problem: SafeText): ProgramResult => ({ kind: 'failed', problem });
-
 const longestRunMs = 10_000;
 const maximumOutputBytes = 64 * 1024;
 
-/** Runs a program without a shell. At a limit or `stop`, kills it with its process group, or on Windows only the program. */
+/**
+ * Runs a program without a shell, and returns its output. The program's stderr is not read, because it may hold a secret.
+ * At a limit or `stop`, kills the program with its process group, or on Windows only the program.
+ * @throws KeysUnavailable
+ */
 export async function runProgram(
+  source: NamedSource,
   [file = '', ...args]: readonly string[],
   options: KeyReadOptions,
   limitMs = longestRunMs,
-): Promise<ProgramResult> {
-  if (options.stop.aborted) return stopped;
+): Promise<string> {
+  if (options.stop.aborted) throw unavailable(source, stopped);
   let child: ChildProcess;
   try {
     const detached = hasGroups;
@@ -82,65 +78,63 @@ export async function runProgram(
     });
   } catch {
     // `spawn` throws for an invalid file name or argument.
-    return failed(words('cannot be started'));
+    throw unavailable(source, words('cannot be started'));
   }
-  return waitForEnd(child, options.stop, limitMs);
+  return waitForEnd(source, child, options.stop, limitMs);
 }
 
 const hasGroups = process.platform !== 'win32';
 
-const stopped = failed(words('was stopped, because this server ends'));
+const stopped = words('was stopped, because this server ends');
 
 /** Milliseconds after the program's end. */
 const heldOutputMs = 500;
 
 /** The output usually ends (`close`) just after the program (`exit`). Processes that keep it open are killed after `heldOutputMs`. */
-function waitForEnd(child: ChildProcess, stop: AbortSignal, limitMs: number): Promise<ProgramResult> {
-  return new Promise((resolve) => {
+function waitForEnd(source: NamedSource, child: ChildProcess, stop: AbortSignal, limitMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     /** Runs from `exit` to `close`. */
     let outputTimer: NodeJS.Timeout | undefined;
-    const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
-      if (code === 0) return { kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') };
-      return failed(signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`);
+    const problemOf = (code: number | null, signal: NodeJS.Signals | null): SafeText | undefined => {
+      if (code === 0) return undefined;
+      return signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`;
     };
 
     const kill = () => killAll(child);
     // A killed program calls this twice. Only the first result counts.
-    const finish = (result: ProgramResult) => {
+    const finish = (problem: SafeText | undefined) => {
       clearTimeout(limitTimer);
       clearTimeout(outputTimer);
       stop.removeEventListener('abort', onStop);
       process.off('exit', kill);
-      resolve(result);
+      if (problem === undefined) resolve(Buffer.concat(chunks).toString('utf8'));
+      else reject(unavailable(source, problem));
     };
-    const killAndFinish = (result: ProgramResult) => {
+    const killAndFinish = (problem: SafeText | undefined) => {
       kill();
       // A process that left the group may hold the pipe, which would keep this process from ending.
       child.stdout?.destroy();
-      finish(result);
+      finish(problem);
     };
-    const killAndFail = (problem: SafeText) => killAndFinish(failed(problem));
     const onStop = () => killAndFinish(stopped);
 
     // A program with its own process group would outlive this process.
     process.once('exit', kill);
     stop.addEventListener('abort', onStop);
-    const limitTimer = setTimeout(() => killAndFail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
+    const limitTimer = setTimeout(() => killAndFinish(say`did not end within ${limitMs / 1000} seconds`), limitMs);
     child.stdout?.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       chunks.push(chunk);
-      if (bytes > maximumOutputBytes) killAndFail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
+      if (bytes > maximumOutputBytes) killAndFinish(say`printed more than ${maximumOutputBytes / 1024} KiB`);
     });
     // Only the error's code is shown, because the message has the program's arguments.
-    child.once('error', (error) =>
-      finish(failed(say`cannot be started (${own(textAt(error, 'code') ?? error.name)})`)),
-    );
+    child.once('error', (error) => finish(say`cannot be started (${own(textAt(error, 'code') ?? error.name)})`));
     child.once('exit', (code, signal) => {
-      outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
+      outputTimer = setTimeout(() => killAndFinish(problemOf(code, signal)), heldOutputMs);
     });
-    child.once('close', (code, signal) => finish(resultOf(code, signal)));
+    child.once('close', (code, signal) => finish(problemOf(code, signal)));
   });
 }
 

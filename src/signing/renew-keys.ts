@@ -2,7 +2,8 @@ import type { Stats } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { fileFault, type Log } from '../util/log.js';
 import { say, words } from '../util/safe-text.js';
-import { type KeyOrigin, type KeyReadOptions, type KeySource, KeysUnavailable, type TemporaryKeys } from './keys.js';
+import { type KeyOrigin, type KeyReadOptions, KeysUnavailable, type TemporaryKeys, unavailable } from './keys.js';
+import type { Credentials } from './sign.js';
 
 /** Keys are read again when their files change, before they expire, and after a service has refused them. */
 
@@ -43,8 +44,8 @@ export function renewKeys<Origin extends KeyOrigin>(
   let startedAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
-  const leftMs = ({ expiresAt }: TemporaryKeys) => (expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - now().getTime();
-  const remainingMs = () => (keys === undefined ? 0 : leftMs(keys));
+  const leftMs = (read: TemporaryKeys | undefined) =>
+    read === undefined ? 0 : (read.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - now().getTime();
 
   /** `files` changes when a file is written or replaced. */
   const lookAtFiles = async () => {
@@ -61,35 +62,26 @@ export function renewKeys<Origin extends KeyOrigin>(
     return { files, areQuiet };
   };
 
-  /** `problem` is the reason why there are no keys, now or when the ones that were read have expired. */
-  const readOrigin = async (): Promise<{
-    found?: Origin | undefined;
-    read?: TemporaryKeys;
-    problem: KeysUnavailable;
-  }> => {
-    let found: Origin | undefined;
-    try {
-      found = await findOrigin();
-      const read = await found.read({ env, stop });
-      const expired = new KeysUnavailable(say`${found.name} gave keys that have expired`, found.remedy);
-      return { found, problem: expired, ...(leftMs(read) > 0 && { read }) };
-    } catch (error) {
-      if (error instanceof KeysUnavailable) return { found, problem: error };
-      const remedy = words('Correct the path, or the file.');
-      return { found, problem: new KeysUnavailable(say`a file of keys cannot be read (${fileFault(error)})`, remedy) };
-    }
-  };
-
   /** Never rejects. A result that may mix old and new files is dropped. */
   const readOnce = async (files: string): Promise<void> => {
-    const { found, read, ...result } = await readOrigin();
+    let found: Origin | undefined;
+    let read: TemporaryKeys | undefined;
+    /** The reason why there are no keys, now or when the ones that were read have expired. */
+    let failure: KeysUnavailable;
+    try {
+      found = await findOrigin();
+      read = await found.read({ env, stop });
+      failure = unavailable(found, words('gave keys that have expired'));
+    } catch (error) {
+      failure = failureOf(error);
+    }
     if ((await lookAtFiles()).files !== files) return;
     // The keys of an earlier origin may be for another account.
     if (found !== undefined && files !== readFiles) keys = undefined;
     origin = found ?? origin;
     readFiles = files;
-    problem = result.problem;
-    if (read === undefined) {
+    problem = failure;
+    if (read === undefined || leftMs(read) <= 0) {
       log('error', 'keys', { problem: problem.shown, ...(paths.length > 0 && { files: paths }) });
     } else if (!isDeepStrictEqual(read, keys)) {
       keys = read;
@@ -112,20 +104,21 @@ export function renewKeys<Origin extends KeyOrigin>(
 
   const look = async () => {
     const { files, areQuiet } = await lookAtFiles();
-    const validMs = remainingMs();
+    const validMs = leftMs(keys);
     if (validMs <= 0 || (files !== readFiles && areQuiet)) await refresh(files);
     else if (validMs < earlyMs) void refresh(files);
   };
-  const source: KeySource = {
+
+  return {
     id,
-    current: async () => {
+    current: async (): Promise<Credentials> => {
       await look();
-      if (keys === undefined || remainingMs() <= 0) throw problem;
+      if (keys === undefined || leftMs(keys) <= 0) throw problem;
       return keys.credentials;
     },
-    renewed: async (refused) => {
+    renewed: async (refused: Credentials): Promise<Credentials | undefined> => {
       const usable = () =>
-        remainingMs() <= 0 || isDeepStrictEqual(keys?.credentials, refused) ? undefined : keys?.credentials;
+        leftMs(keys) <= 0 || isDeepStrictEqual(keys?.credentials, refused) ? undefined : keys?.credentials;
       let { files, areQuiet } = await lookAtFiles();
       for (let waitedMs = 0; !areQuiet && waitedMs < longestWaitMs; waitedMs += pollMs) {
         await sleep(pollMs);
@@ -134,9 +127,6 @@ export function renewKeys<Origin extends KeyOrigin>(
       if (areQuiet && (files !== readFiles || usable() === undefined)) await refresh(files);
       return usable();
     },
-  };
-  return {
-    ...source,
     /** Works without keys, too. @throws KeysUnavailable if the origin is not known */
     origin: async (): Promise<Origin> => {
       await look();
@@ -144,4 +134,10 @@ export function renewKeys<Origin extends KeyOrigin>(
       return origin;
     },
   };
+}
+
+function failureOf(error: unknown): KeysUnavailable {
+  if (error instanceof KeysUnavailable) return error;
+  const remedy = words('Correct the path, or the file.');
+  return new KeysUnavailable(say`a file of keys cannot be read (${fileFault(error)})`, remedy);
 }

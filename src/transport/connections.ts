@@ -134,50 +134,37 @@ const skippingInterim =
     connect(options, (...result) => {
       // After an error, undici's connector leaves the socket out.
       const [, socket = null] = result;
-      if (socket !== null) skipOn(socket, createFilter(headBytes));
+      if (socket !== null) skipInterim(socket, headBytes);
       callback(...result);
     });
 
-function skipOn(socket: Socket, { expectResponse, pass }: ReturnType<typeof createFilter>): void {
+function skipInterim(socket: Socket, headBytes: number): void {
   const { read, write } = socket;
-  const readFiltered = (...size: [number?]): Buffer | null => {
+  /** The first bytes of a response. Undefined while no response is about to begin. */
+  let held: Buffer | undefined;
+  const readFinal = (...size: [number?]): Buffer | null => {
     const chunk: Buffer | null = read.apply(socket, size);
-    const rest = chunk === null ? null : pass(chunk);
+    if (chunk === null || held === undefined) return chunk;
+    held = Buffer.concat([held, chunk]);
+    let end = interimEnd(held, headBytes);
+    while (end !== undefined && end > 0) {
+      held = held.subarray(end);
+      end = interimEnd(held, headBytes);
+    }
     // undici waits after null, although more may have arrived.
-    return rest === null || rest.length > 0 ? rest : readFiltered(...size);
+    if (end === undefined) return readFinal(...size);
+    const final = held;
+    held = undefined;
+    return final;
   };
   Object.assign(socket, {
-    read: readFiltered,
+    read: readFinal,
     // A response can begin only after a request was written.
     write: (...content: unknown[]) => {
-      expectResponse();
+      held ??= Buffer.alloc(0);
       return Reflect.apply(write, socket, content);
     },
   });
-}
-
-const headEnd = '\r\n\r\n';
-
-function createFilter(headBytes: number) {
-  /** Undefined while no response is about to begin. */
-  let held: Buffer | undefined;
-  return {
-    expectResponse: () => {
-      held ??= Buffer.alloc(0);
-    },
-    /** Empty if all bytes are skipped, or held until more arrive. */
-    pass: (chunk: Buffer): Buffer => {
-      if (held === undefined) return chunk;
-      let bytes = Buffer.concat([held, chunk]);
-      let end = interimEnd(bytes, headBytes);
-      while (typeof end === 'number' && end > 0) {
-        bytes = bytes.subarray(end);
-        end = interimEnd(bytes, headBytes);
-      }
-      held = end === undefined ? bytes : undefined;
-      return end === undefined ? Buffer.alloc(0) : bytes;
-    },
-  };
 }
 
 /** Returns 0 if there is no interim response (101 is final), and undefined if more bytes are needed. */
@@ -185,7 +172,7 @@ function interimEnd(bytes: Buffer, headBytes: number): number | undefined {
   const start = bytes.toString('latin1', 0, 'HTTP/1.1 100'.length);
   const mayBeInterim = 'HTTP/1.1 1'.startsWith(start.slice(0, 10).replace('/1.0', '/1.1'));
   if (!mayBeInterim || start.endsWith(' 101')) return 0;
-  const end = bytes.indexOf(headEnd);
-  if (end >= 0) return end + headEnd.length;
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end >= 0) return end + 4;
   return bytes.length > headBytes ? 0 : undefined;
 }

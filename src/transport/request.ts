@@ -52,7 +52,7 @@ export function encodeRequest(
   const path = pathPrefix + request.path;
   const encodedQuery = encodeQuery(query);
 
-  const { text: bodyText, headers: contentHeaders } = encodeContent(content);
+  const { text: body, headers: contentHeaders } = encodeContent(content);
   const { contentType } = content ?? {};
   const asked = { ...(contentType !== undefined && { 'content-type': contentType }), ...request.headers };
   const lowerCase = Object.entries(asked).map(([name, value]) => [name.toLowerCase(), value] as const);
@@ -65,7 +65,7 @@ export function encodeRequest(
     method,
     target: encodedQuery === '' ? path : `${path}?${encodedQuery}`,
     headers: { ...contentHeaders, ...chosenHeaders },
-    ...(bodyText !== undefined && { body: bodyText }),
+    ...(body !== undefined && { body }),
     // These fields are not sent.
     path,
     query,
@@ -82,16 +82,13 @@ const contentTypes = {
   text: 'text/plain; charset=utf-8',
 } as const;
 
-interface EncodedContent {
-  readonly text: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** @throws TypeError for values that JSON cannot hold */
-export function encodeContent(content: RequestBody | undefined): EncodedContent {
-  if (content === undefined) return { text: undefined, headers: {} };
+export function encodeContent(content: RequestBody | undefined): {
+  readonly text?: string;
+  readonly headers: Readonly<Record<string, string>>;
+} {
+  if (content === undefined) return { headers: {} };
   const text = writeBody(content);
-  const headers = { 'content-type': contentTypes[content.kind] };
-  if (content.contentMd5 !== true) return { text, headers };
-  return { text, headers: { ...headers, 'content-md5': createHash('md5').update(text).digest('base64') } };
+  const md5 = content.contentMd5 === true && { 'content-md5': createHash('md5').update(text).digest('base64') };
+  return { text, headers: { 'content-type': contentTypes[content.kind], ...md5 } };
 }

@@ -2,7 +2,7 @@ import { refusedKeyCodes } from '../signing/keys.js';
 import { valueAt } from '../util/objects.js';
 import { readTime } from '../util/read-values.js';
 import type { FailureCode, HttpFailure, HttpResponse } from './http-client.js';
-import { type Body, parseBody } from './parse-body.js';
+import type { Body } from './parse-body.js';
 import { commonCode, readServiceError, type ServiceError } from './service-error.js';
 
 export type AttemptReply =
@@ -14,12 +14,6 @@ export type AttemptReply =
       readonly readText: (read: (text: string) => unknown) => Promise<unknown>;
     }
   | { readonly kind: 'failed'; readonly failure: HttpFailure };
-
-export function replyOf(result: HttpResponse | HttpFailure): AttemptReply {
-  if (result.kind === 'failure') return { kind: 'failed', failure: result };
-  const { body, ...response } = result;
-  return { kind: 'answered', response, body: parseBody(body), readText: async (read) => read(body) };
-}
 
 export function describeReply(reply: AttemptReply): string {
   if (reply.kind === 'failed') return reply.failure.code;

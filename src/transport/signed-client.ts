@@ -2,10 +2,11 @@ import { type Credentials, sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
 import { timeLimit } from '../util/time-limit.js';
 import type { Attributes, Span } from '../util/trace.js';
-import type { ByteLimit, HttpClient } from './http-client.js';
+import type { ByteLimit, HttpClient, HttpFailure, HttpResponse } from './http-client.js';
+import { parseBody } from './parse-body.js';
 import { createRedactor, type Redactor } from './redact.js';
 import type { Endpoint, WireRequest } from './request.js';
-import { type AttemptReply, clockOffset, describeReply, refusesKeys, replyOf, retryDelay } from './retry.js';
+import { type AttemptReply, clockOffset, describeReply, refusesKeys, retryDelay } from './retry.js';
 
 export interface Attempt {
   readonly result: string;
@@ -90,25 +91,19 @@ export const createSignedClients =
       return { headers, credentials, body: body ?? request.body };
     };
 
-    const adoptServiceTime = (reply: AttemptReply): boolean => {
-      if (offsetMs !== 0) return false;
-      const newOffset = clockOffset(reply, now());
-      offsetMs = newOffset ?? 0;
-      return newOffset !== undefined;
-    };
-
     let hasRenewed = false;
     const renewKeys = async (reply: AttemptReply, refused: Credentials): Promise<boolean> => {
       if (hasRenewed || limit.signal.aborted || !refusesKeys(reply)) return false;
       hasRenewed = true;
-      const renewed = await keys.renewed(refused).catch(() => undefined);
-      return renewed !== undefined;
+      return (await keys.renewed(refused).catch(() => undefined)) !== undefined;
     };
 
     /** In milliseconds. */
     const pauseAfter = (reply: AttemptReply, attemptsBefore: number): number | undefined => {
       if (attemptsBefore + 1 >= maximumAttempts || limit.signal.aborted) return undefined;
-      const pauseMs = adoptServiceTime(reply) ? 0 : retryDelay(reply, repeatable, attemptsBefore, now(), random);
+      const newOffset = offsetMs === 0 ? clockOffset(reply, now()) : undefined;
+      offsetMs += newOffset ?? 0;
+      const pauseMs = newOffset === undefined ? retryDelay(reply, repeatable, attemptsBefore, now(), random) : 0;
       return pauseMs !== undefined && now().getTime() + pauseMs < deadline ? pauseMs : undefined;
     };
 
@@ -122,8 +117,7 @@ export const createSignedClients =
         { method, origin, path: target, headers, newConnection: !repeatable, byteLimit, ...(body && { body }) },
         limit.signal,
       );
-      // After parsing, because an XML comment may split a secret.
-      const attemptReply = withoutSecrets(replyOf(result), createRedactor([...secrets]));
+      const attemptReply = replyOf(result, createRedactor([...secrets]));
       if (attemptSpan !== undefined) endSpan(attemptSpan, attemptReply);
       const hasNewKeys = await renewKeys(attemptReply, credentials);
       const pauseMs = hasNewKeys ? 0 : pauseAfter(attemptReply, attempts.length);
@@ -159,10 +153,12 @@ export const createSignedClients =
     return { send, [Symbol.dispose]: limit[Symbol.dispose] };
   };
 
-function withoutSecrets(reply: AttemptReply, { clean }: Redactor): AttemptReply {
-  if (reply.kind === 'failed') return clean(reply);
-  const { readText, ...answer } = reply;
-  return { ...clean(answer), readText: async (read) => clean(await readText(read)) };
+/** Removes secrets after parsing, because an XML comment may split a secret. */
+function replyOf(result: HttpResponse | HttpFailure, { clean }: Redactor): AttemptReply {
+  if (result.kind === 'failure') return { kind: 'failed', failure: clean(result) };
+  const { body, ...response } = result;
+  const answer = clean({ response, body: parseBody(body) });
+  return { kind: 'answered', ...answer, readText: async (read) => clean(await read(body)) };
 }
 
 /** OpenTelemetry's conventions, without path and query, which name the user's resources. */

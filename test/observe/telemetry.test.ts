@@ -1,6 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { startTelemetry } from '../../src/observe/telemetry.js';
-import type { TraceParent } from '../../src/util/trace.js';
+import { startTelemetry, type TraceParent } from '../../src/observe/telemetry.js';
 import { spansOf } from '../support/collector.js';
 import { startServer } from '../support/http-server.js';
 

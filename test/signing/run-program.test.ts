@@ -3,16 +3,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runProgram } from '../../src/signing/program-keys.js';
+import { words } from '../../src/util/safe-text.js';
 import { isAlive } from '../support/is-alive.js';
 
 /** A program that prints keys is run without a shell and within limits, and nothing of what it prints is told. */
 
 const { signal } = new AbortController();
+/** What a run of the program gives: its output, or the words after its name in the error. */
+const run = (command: readonly string[], options: Parameters<typeof runProgram>[2], limitMs?: number) =>
+  runProgram({ name: words('The program'), remedy: words('Run it by hand.') }, command, options, limitMs).then(
+    (stdout) => ({ kind: 'ended', stdout }),
+    ({ message }: Error) => ({ kind: 'failed', problem: message.replace(/^The program /, '') }),
+  );
 const node = (code: string, ...args: string[]) => [process.execPath, '-e', code, ...args];
 
 test('gets its arguments as they are, without a shell, and the variables that it is given', async () => {
   const code = 'console.log(JSON.stringify([process.argv.slice(1), process.env.GIVEN]))';
-  const result = await runProgram(node(code, '$HOME "a b" ; exit 1'), { env: { GIVEN: 'yes' }, stop: signal });
+  const result = await run(node(code, '$HOME "a b" ; exit 1'), { env: { GIVEN: 'yes' }, stop: signal });
   expect(result).toEqual({ kind: 'ended', stdout: '[["$HOME \\"a b\\" ; exit 1"],"yes"]\n' });
 });
 
@@ -24,14 +31,14 @@ test.each<readonly [string, readonly string[], string]>([
   ['prints without end', node('for (;;) process.stdout.write("MARKER".repeat(1000))'), 'printed more than 64 KiB'],
   ['is killed', node('process.kill(process.pid, "SIGTERM"); setInterval(() => {}, 1000)'), 'was ended by SIGTERM'],
 ])('%s: its exit is told, and none of its output', async (_what, command, problem) => {
-  expect(await runProgram(command, { env: {}, stop: signal })).toEqual({ kind: 'failed', problem });
+  expect(await run(command, { env: {}, stop: signal })).toEqual({ kind: 'failed', problem });
 });
 
 test('may print 64 KiB, complain without end, and finds nothing to read', async () => {
   const code = `
     process.stderr.write('MARKER'.repeat(100_000));
     process.stdin.resume().on('end', () => process.stdout.write('x'.repeat(64 * 1024)));`;
-  expect(await runProgram(node(code), { env: {}, stop: signal })).toEqual({
+  expect(await run(node(code), { env: {}, stop: signal })).toEqual({
     kind: 'ended',
     stdout: 'x'.repeat(64 * 1024),
   });
@@ -58,13 +65,13 @@ describe('is killed with all that it started', () => {
     ['waits for what it started', 'setInterval(() => {}, 1000)'],
     ['leaves it behind with its output, and fails', 'process.exit(3)', 'ended with exit code 3'],
   ])('if it %s', async (_what, then, problem = 'did not end within 2 seconds') => {
-    const result = await runProgram(starting(then), { env: {}, stop: signal }, 2_000);
+    const result = await run(starting(then), { env: {}, stop: signal }, 2_000);
     expect(result).toEqual({ kind: 'failed', problem });
     await expectEnd();
   });
 
   test('if it leaves it behind with its output, and what it printed counts', async () => {
-    const result = await runProgram(starting('console.log("keys"); process.exitCode = 0; process.exit()'), {
+    const result = await run(starting('console.log("keys"); process.exitCode = 0; process.exit()'), {
       env: {},
       stop: signal,
     });
@@ -80,7 +87,7 @@ describe('is killed with all that it started', () => {
         require('node:fs').writeFileSync(process.argv[1], String(pid));
         console.log('keys'); process.exit()`;
       const start = Date.now();
-      const result = await runProgram(node(code, pidFile()), { env: {}, stop: signal });
+      const result = await run(node(code, pidFile()), { env: {}, stop: signal });
       expect(result).toMatchObject({ kind: 'ended', stdout: expect.stringMatching(/^(keys|late)\n/) });
       expect(Date.now() - start).toBeLessThan(5_000);
       // Writing into a closed pipe ends it.
@@ -90,15 +97,15 @@ describe('is killed with all that it started', () => {
 
   test('when nobody waits for it any more; then none is started', async () => {
     const stop = new AbortController();
-    const run = () => runProgram(starting('setInterval(() => {}, 1000)'), { env: {}, stop: stop.signal });
-    const result = run();
+    const start = () => run(starting('setInterval(() => {}, 1000)'), { env: {}, stop: stop.signal });
+    const result = start();
     await expect.poll(() => existsSync(pidFile()) && readFileSync(pidFile(), 'utf8')).toBeTruthy();
     stop.abort();
     const stopped = { kind: 'failed', problem: 'was stopped, because this server ends' };
     expect(await result).toEqual(stopped);
     await expectEnd();
     rmSync(pidFile());
-    expect(await run()).toEqual(stopped);
+    expect(await start()).toEqual(stopped);
     expect(existsSync(pidFile())).toBe(false);
   });
 });
