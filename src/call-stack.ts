@@ -1,13 +1,11 @@
 import { type AccountResolution, resolveAccount } from './calls/account.js';
-import type { CallContext } from './calls/context.js';
-import { unlessStopped } from './calls/context.js';
+import { createSecretFiles } from './calls/call-secrets.js';
+import { type CallContext, unlessStopped } from './calls/context.js';
 import { refusalAfter } from './calls/endpoint.js';
 import { faultFacts, mistakeRefusal, serverFault } from './calls/failure.js';
-import { createSecretFiles } from './calls/insert-secrets.js';
 import type { CallOutcome, EndedOutcome } from './calls/outcome.js';
-import { outcomeLabel } from './calls/outcome-label.js';
 import { createReadCounts } from './calls/read-limits.js';
-import { Refusal, refusalFailure, refusedChange } from './calls/refusal.js';
+import { outcomeLabel, Refusal, refusalFailure, refusedChange } from './calls/refusal.js';
 import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
 import { carryOut } from './changes/carry-out.js';

@@ -13,12 +13,10 @@ import {
 import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
 import { errorName } from '../util/log.js';
 import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { nextOf, refusals } from './advice.js';
 import { type FailedEntries, failedSentence } from './failed-entries.js';
 import type { Failure, RequestIds } from './outcome.js';
-import { Refusal, summaryOf } from './refusal.js';
-import { httpFailureText, remedyFor, stepAfterFailure } from './remedies.js';
-import { stepNamed } from './steps.js';
+import { nextOf, Refusal, refusals, summaryOf } from './refusal.js';
+import { httpFailureText, remedyFor, stepAfterFailure, stepNamed } from './remedies.js';
 
 export interface FailedCall {
   readonly operation: Operation;
