@@ -1,4 +1,4 @@
-import { type KeySource, KeysUnavailable } from '../signing/keys.js';
+import type { KeySource } from '../signing/keys.js';
 import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/signature-variants.js';
 import {
   type ApiRequest,
@@ -9,7 +9,6 @@ import {
 } from '../tools/define-operation.js';
 import { operatorMust } from '../tools/next.js';
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
-import { textAt } from '../util/objects.js';
 import { defined, own, quoted, say } from '../util/safe-text.js';
 import { isLoopback, regionInHost } from '../util/uri.js';
 import { Refusal } from './refusal.js';
@@ -156,14 +155,6 @@ function checkPath({ pathPrefix }: Endpoint, path: string): void {
     throw new Refusal('InvalidArguments', [
       say`object: must have no "." or ".." between slashes, because the endpoint in the configuration has a path`,
     ]);
-}
-
-/** Returns the refusal if no keys are available, or if an update has removed a file of this running server. */
-export function refusalAfter(error: unknown): Refusal | undefined {
-  if (error instanceof Refusal) return error;
-  if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.shown]);
-  if (textAt(error, 'code') === 'ERR_MODULE_NOT_FOUND') return new Refusal('SenderUnavailable');
-  return error instanceof Error && error.cause !== undefined ? refusalAfter(error.cause) : undefined;
 }
 
 /** The variables to set before an API can be called. */

@@ -11,20 +11,21 @@ import {
   shortenServiceError,
 } from '../transport/service-error.js';
 import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
-import { errorName } from '../util/log.js';
+import { errorName, type Log } from '../util/log.js';
 import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type FailedEntries, failedSentence } from './failed-entries.js';
 import type { Failure, RequestIds } from './outcome.js';
-import { nextOf, Refusal, refusals, summaryOf } from './refusal.js';
+import { nextOf, Refusal, refusalAfter, refusals, summaryOf } from './refusal.js';
 import { httpFailureText, remedyFor, stepAfterFailure, stepNamed } from './remedies.js';
 
 export interface FailedCall {
-  readonly operation: Operation;
-  readonly accountName?: string | undefined;
+  readonly operation: Pick<Operation, 'name' | 'effect'>;
   readonly ifUnknown?: Next;
 }
 
 export interface SentToEndpoint extends FailedCall {
+  readonly operation: Operation;
+  readonly accountName?: string | undefined;
   readonly endpoint: Endpoint;
 }
 
@@ -151,19 +152,17 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
 }
 
 /** Facts of an unexpected error for the log, with text only for a fault of an operation of a model. */
-export function faultFacts({ name }: Operation, error: unknown) {
+export function faultFacts({ name: tool }: Pick<Operation, 'name'>, error: unknown) {
   const fault = operationFaultIn(error);
-  return { tool: name, error: errorName(error), ...(fault !== undefined && { fault: fault.message }) };
+  return { tool, error: errorName(error), ...(fault !== undefined && { fault: fault.message }) };
 }
 
 function operationFaultIn(error: unknown): OperationFault | undefined {
+  // Compares the name, because the class is loaded only for operations of models.
+  const isFault = (cause: Error): cause is OperationFault => cause.name === 'OperationFault' && 'functionName' in cause;
   if (!(error instanceof Error)) return undefined;
-  return isOperationFault(error) ? error : operationFaultIn(error.cause);
+  return isFault(error) ? error : operationFaultIn(error.cause);
 }
-
-/** Compares the name, because the class is loaded only for operations of models. */
-const isOperationFault = (error: Error): error is OperationFault =>
-  error.name === 'OperationFault' && 'functionName' in error;
 
 /** Says whose mistake an unexpected error is, as a clause. */
 export function mistakeText(error: unknown): SafeText {
@@ -175,9 +174,13 @@ export function mistakeText(error: unknown): SafeText {
 const stepAfterMistake = (error: unknown): Next =>
   operationFaultIn(error) === undefined ? nextOf(refusals.InternalError) : stepNamed('operationFile');
 
-/** The refusal because of an unexpected error before anything was sent. */
-export const mistakeRefusal = (error: unknown): Refusal =>
-  new Refusal('InternalError', [], { reason: mistakeText(error), next: stepAfterMistake(error) });
+/** The refusal because of an error before anything was sent. An unexpected error is logged. */
+export function refusalOfError(error: unknown, tool: Pick<Operation, 'name'>, log: Log): Refusal {
+  const refusal = refusalAfter(error);
+  if (refusal !== undefined) return refusal;
+  log('error', 'unexpected', faultFacts(tool, error));
+  return new Refusal('InternalError', [], { reason: mistakeText(error), next: stepAfterMistake(error) });
+}
 
 /** The failure because of an unexpected error, possibly after the request was sent. */
 export const serverFault = (call: FailedCall, error: unknown): Failure =>

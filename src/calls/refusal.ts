@@ -1,5 +1,7 @@
+import { KeysUnavailable } from '../signing/keys.js';
 import type { ChangeTexts } from '../tools/define-operation.js';
 import { actions, actors, type Next, next, operatorMust } from '../tools/next.js';
+import { textAt } from '../util/objects.js';
 import { defined, definedMessage, forReader, own, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { CallOutcome, EndedOutcome, Failure } from './outcome.js';
 import table from './refusals.json' with { type: 'json' };
@@ -58,6 +60,14 @@ export class Refusal extends Error {
     this.problems = problems;
     this.more = more;
   }
+}
+
+/** Returns the refusal if no keys are available, or if an update has removed a file of this running server. */
+export function refusalAfter(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.shown]);
+  if (textAt(error, 'code') === 'ERR_MODULE_NOT_FOUND') return new Refusal('SenderUnavailable');
+  return error instanceof Error && error.cause !== undefined ? refusalAfter(error.cause) : undefined;
 }
 
 /** Converts a refusal to the failure that the caller gets. */

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { longestKept } from '../calls/answer-budget.js';
-import { refusalAfter, wireRequest } from '../calls/endpoint.js';
+import { wireRequest } from '../calls/endpoint.js';
 import type { FailedEntries } from '../calls/failed-entries.js';
-import { allFailed, type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
+import { allFailed, type FailedCall, faultFacts, refusalOfError, serverFault } from '../calls/failure.js';
 import type { EndedOutcome, Failure } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
@@ -179,12 +179,10 @@ async function sendAndRead(
     const reply = await client.send(request);
     return { result: await readResult(call, reply, log), keyId: reply.keyId };
   } catch (error) {
+    if (error instanceof NotSent)
+      return { result: failed(notSent(change.tool, refusalOfError(error, operation, log))) };
     log('error', 'unexpected', faultFacts(operation, error));
-    const isUnsent = error instanceof NotSent;
-    const failure = isUnsent
-      ? notSent(change.tool, refusalAfter(error) ?? mistakeRefusal(error))
-      : serverFault(call, error);
-    return { result: failed(failure) };
+    return { result: failed(serverFault(call, error)) };
   }
 }
 

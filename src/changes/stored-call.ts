@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { resolveAccount } from '../calls/account.js';
-import { refusalAfter } from '../calls/endpoint.js';
-import { faultFacts, mistakeRefusal } from '../calls/failure.js';
+import { refusalOfError } from '../calls/failure.js';
 import { Refusal } from '../calls/refusal.js';
 import { resolveCall, secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
@@ -71,9 +70,7 @@ export async function resolveAgain(change: Change, run: ChangeRun): Promise<Reso
           say`the plan was shown for another endpoint, another account, another secret or other arguments`,
         ]);
   } catch (error) {
-    const refusal = refusalAfter(error);
-    if (refusal === undefined) log('error', 'unexpected', faultFacts(operation, error));
-    return refusal ?? mistakeRefusal(error);
+    return refusalOfError(error, operation, log);
   }
 }
 
