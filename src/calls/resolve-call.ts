@@ -176,8 +176,7 @@ export const secretsIn = ({ operation, input }: Pick<ResolvedCall, 'operation' |
 
 export const clientOptions = (
   { operation, input }: ResolvedCall,
-  { span, onRetry }: Pick<CallContext, 'span' | 'onRetry'>,
-  signal: AbortSignal,
+  { span, onRetry, signal }: CallContext,
 ): SignedClientOptions => ({
   repeatable: operation.effect === 'read',
   secretArguments: secretsIn({ operation, input }),

@@ -67,7 +67,7 @@ async function beginAndSend(change: Change, call: ResolvedChange, run: ChangeRun
   const { id, tool } = change;
   const isAgain = change.state === 'begun';
   const ifUnknown = stepIfUnknown(call, now().toISOString());
-  using client = run.openClient(call.endpoint, clientOptions(call, run, run.signal));
+  using client = run.openClient(call.endpoint, clientOptions(call, run));
   // The parts count in the budget, and not the whole.
   const budget = call.parts === undefined ? call.budget.limit : undefined;
   const begun = isAgain
