@@ -59,12 +59,13 @@ export function serviceFailure(
   const statusOfError = isServiceRefusal(error.code) ? 400 : 500;
   const effectiveStatus = errorInSuccess === undefined ? status : statusOfError;
   const { operation, accountName, endpoint } = call;
+  const { 'retry-after': retryAfter = '' } = headers;
   const remedy = remedyFor(effectiveStatus, operation.errors, {
     api: operation.api,
     endpoint,
     takesRegion: Object.hasOwn(operation.input().shape, 'region'),
     account: accountName ?? keyId,
-    retryAfterSeconds: secondsOf(headers['retry-after']),
+    retryAfterSeconds: /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
     error,
   });
   const ownCode = remedy.code ?? (errorInSuccess === undefined ? `Http${status}` : 'ErrorInAnswer');
@@ -104,15 +105,10 @@ function problemOf(effectiveStatus: number, status: number, code: string | undef
   if (code === undefined && effectiveStatus !== status) return say`the answer says that it failed (${statusText})`;
   // Quoted unless it is this server's own code, because it may be any text.
   const codeText = code === undefined || code === ownCode ? own(ownCode) : quoted(code, 100);
-  return say`the cloud ${verbOf(effectiveStatus)} ${code === undefined ? statusText : say`${codeText} (${statusText})`}`;
+  const verbBelow500 = effectiveStatus >= 400 ? 'refused it with' : 'answered with a redirect,';
+  const verb = words(effectiveStatus >= 500 ? 'failed with' : verbBelow500);
+  return say`the cloud ${verb} ${code === undefined ? statusText : say`${codeText} (${statusText})`}`;
 }
-
-function verbOf(status: number): SafeText {
-  if (status >= 500) return words('failed with');
-  return words(status >= 400 ? 'refused it with' : 'answered with a redirect,');
-}
-
-const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 
 /**
  * A gateway may answer with 408 after it forwarded the request. 444, 460 and 499 report a request that was cancelled while it ran. 302 and 303

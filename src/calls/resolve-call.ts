@@ -36,7 +36,7 @@ export async function resolveCall(
   const { operation, nameBySecretPath } = withSecrets;
   const { control, fields, input } = splitControlArguments(withSecrets.input, operation);
 
-  const { endpoint, request, regionSource } = await resolveRequest(operation, input, cloud, account, accountName);
+  const { endpoint, request, regionSource } = await resolveRequest(operation, input, cloud, resolution);
   const isOffered = (tool: string) =>
     operations.some((other) => other.name === tool && isAllowed(account.policy, other, principal));
   const resolved = { operation, account, accountName, endpoint, input, request, isOffered };
@@ -44,6 +44,7 @@ export async function resolveCall(
   const { change } = operation;
   if (change === undefined) return { kind: 'read', ...resolved, fields };
   const { accessKeyId: keyId } = await endpoint.keys.current();
+  const { planOnly: _, replaces: __, ...kept } = validArgs;
   return {
     kind: 'change',
     ...resolved,
@@ -52,7 +53,7 @@ export async function resolveCall(
     isDefaultAccount: isDefault,
     ...(await partsToShow({ operation, input, request, endpoint, nameBySecretPath })),
     keyId,
-    args: repeatableArguments(validArgs, accountName),
+    args: accountName === undefined ? kept : { ...kept, account: accountName },
     nameBySecretPath,
     regionSource,
     budget: budgetOf(cloud, account.budget, principal?.name),
@@ -63,18 +64,19 @@ export async function resolveCall(
   };
 }
 
-async function resolveRequest(
+/** Checks the regions of a request, and encodes it for its endpoint. @throws Refusal */
+export async function resolveRequest(
   operation: Operation,
   input: ResolvedCall['input'],
   cloud: Cloud,
-  { policy }: Account,
-  accountName: string | undefined,
+  { account, name }: { readonly account: Pick<Account, 'policy'>; readonly name?: string | undefined },
+  usualRegion: string = cloud.region,
 ) {
   const apiRequest = await operation.request(input);
   // A global API has one fixed region, in `signing`.
   const fixedOrRequestedRegion = operation.signing?.region ?? apiRequest.region;
-  const region = fixedOrRequestedRegion ?? cloud.region;
-  checkRegions(policy, region, input, accountName);
+  const region = fixedOrRequestedRegion ?? usualRegion;
+  checkRegions(account.policy, region, input, name);
   const endpoint = resolveEndpoint(cloud, operation, region, apiRequest.path);
   const request = wireRequest(operation, apiRequest, endpoint);
   return { endpoint, request, regionSource: regionSourceOf(cloud, fixedOrRequestedRegion) };
@@ -163,12 +165,6 @@ function unclearAccountRefusal(
     otherProblems = error.problems;
   }
   return new Refusal('InvalidArguments', [problem, ...otherProblems], { next: askWhichIsMeant });
-}
-
-/** `validArgs` names secret files but does not hold their contents. */
-function repeatableArguments(validArgs: Readonly<Record<string, unknown>>, account: string | undefined) {
-  const { planOnly: _, replaces: __, ...kept } = validArgs;
-  return account === undefined ? kept : { ...kept, account };
 }
 
 export const secretsIn = ({ operation, input }: Pick<ResolvedCall, 'operation' | 'input'>): readonly string[] =>

@@ -6,14 +6,14 @@ import { counted, listed, longestName, own, quoted, type SafeText, say, words } 
 import { timeLimit } from '../util/time-limit.js';
 import { fitsBudget, pickFields } from './answer-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
-import { resolveEndpoint, wireRequest } from './endpoint.js';
+import { wireRequest } from './endpoint.js';
 import { tooManyReads, unreadableAnswer } from './failure.js';
 import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadCount } from './read-limits.js';
 import { type Answer, readAnswer } from './read-reply.js';
 import { Refusal } from './refusal.js';
-import { clientOptions } from './resolve-call.js';
+import { clientOptions, resolveRequest } from './resolve-call.js';
 import type { ResolvedRead } from './resolved-call.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -173,10 +173,10 @@ async function readPart(
   readCount: ReadCount,
   run: ReadRun,
 ): Promise<ReadEnd> {
-  const apiRequest = await operation.request(input);
-  const endpoint = resolveEndpoint(await call.account.cloud(), operation, call.endpoint.region, apiRequest.path);
-  const request = wireRequest(operation, apiRequest, endpoint);
-  return await readPages({ ...call, operation, input, endpoint, request }, readCount, { ...run, onPage: undefined });
+  const { account, accountName: name, endpoint } = call;
+  const cloud = await account.cloud();
+  const resolved = await resolveRequest(operation, input, cloud, { account, name }, endpoint.region);
+  return await readPages({ ...call, operation, input, ...resolved }, readCount, { ...run, onPage: undefined });
 }
 
 type PageReducer = Omit<NonNullable<Operation['pages']>, 'page'>;
