@@ -1,19 +1,17 @@
 import { type AccountResolution, resolveAccount } from './calls/account.js';
-import type { CallContext } from './calls/context.js';
-import { unlessStopped } from './calls/context.js';
-import { refusalAfter } from './calls/endpoint.js';
-import { faultFacts, mistakeRefusal, serverFault } from './calls/failure.js';
-import { createSecretFiles } from './calls/insert-secrets.js';
+import { createSecretFiles } from './calls/call-secrets.js';
+import { type CallContext, unlessStopped } from './calls/context.js';
+import { faultFacts, refusalOfError, serverFault } from './calls/failure.js';
 import type { CallOutcome, EndedOutcome } from './calls/outcome.js';
-import { outcomeLabel } from './calls/outcome-label.js';
 import { createReadCounts } from './calls/read-limits.js';
-import { Refusal, refusalFailure, refusedChange } from './calls/refusal.js';
+import { outcomeLabel, Refusal, refusalAfter, refusalFailure } from './calls/refusal.js';
 import { resolveCall } from './calls/resolve-call.js';
 import { runRead } from './calls/run-read.js';
 import { carryOut } from './changes/carry-out.js';
 import type { Change } from './changes/change.js';
 import type { ChangeContext, ChangeDependencies, ChangeRun } from './changes/change-context.js';
 import { outcomeOfState } from './changes/change-state.js';
+import { withFields } from './changes/conclude-change.js';
 import {
   type Click,
   clickOnChange,
@@ -31,7 +29,7 @@ import type { Operation } from './tools/define-operation.js';
 import type { Proxies } from './transport/connections.js';
 import { createHttpClient, defaultLimits } from './transport/http-client.js';
 import { createSignedClients, type SignedClientDependencies } from './transport/signed-client.js';
-import { errorName, reasonOf } from './util/log.js';
+import { type Log, reasonOf } from './util/log.js';
 
 /** This file puts together what only calls need. src/runtime.ts loads it at the first call. */
 
@@ -89,11 +87,12 @@ export function createCallStack(options: CallStackOptions): CallStack {
 export function createCalls(
   options: Omit<ChangeDependencies, 'callRead' | 'heldArguments'>,
 ): Pick<CallStack, 'call' | 'changes'> {
+  const { accounts, log } = options;
   const startCount = createReadCounts();
   const callRead = async (operation: Operation, args: unknown, context: CallContext): Promise<EndedOutcome> => {
     const outcome = await callTool(operation, args, context);
     // Only for the type: a read never asks its user.
-    return outcome.kind === 'inputRequired' ? failed(operation, new Refusal('NeedsHuman'), options) : outcome;
+    return outcome.kind === 'inputRequired' ? failed(operation, new Refusal('NeedsHuman'), log) : outcome;
   };
   const dependencies: ChangeDependencies = { ...options, heldArguments: new Map(), callRead };
   const runOf = (context: ChangeContext): ChangeRun => ({ ...dependencies, ...context });
@@ -108,39 +107,45 @@ export function createCalls(
       : runChange(call, runOf(context), taken?.change);
   };
 
-  /** A read is given up at once at a shutdown, because it changes nothing. */
-  const runUntilStop = (operation: Operation, resolution: AccountResolution, context: ChangeContext) =>
-    unlessStopped(context.stop, (signal) => run(operation, resolution, { ...context, signal }), context.signal);
-
-  const callTool: CallTool = async (operation, args, context) => {
-    const resolution = resolveAccount(dependencies.accounts, operation, args, context.principal);
-    const isRead = operation.effect === 'read' && context.stop !== undefined;
-    const result = await (isRead ? runUntilStop : run)(operation, resolution, context).catch((error) =>
-      failed(operation, error, dependencies),
-    );
-    const outcome = result.kind === 'refused' ? failed(operation, result, dependencies) : result;
-    const account = resolution.kind === 'found' ? resolution.name : undefined;
-    logCall(operation.name, account, outcome, context, dependencies);
-    if (account === undefined || outcome.kind === 'inputRequired') return outcome;
-    return outcome.kind === 'failed'
-      ? { ...outcome, failure: { ...outcome.failure, account } }
-      : { ...outcome, success: { ...outcome.success, account } };
+  /** Logs the outcome of a tool. A refusal and an unexpected error become failures. */
+  const ended = async <Outcome extends CallOutcome>(
+    tool: Called,
+    { principal }: ChangeContext,
+    result: Promise<Outcome | Refusal>,
+    account?: string,
+  ): Promise<Outcome | EndedOutcome> => {
+    const outcome = await result
+      .then((given) => (given.kind === 'refused' ? failed(tool, given, log) : given))
+      .catch((error: unknown) => failed(tool, error, log));
+    logOutcome(log, tool.name, account, outcome, principal?.name);
+    return outcome;
   };
 
-  /** Finds the change that a tool is called for. A refusal and an unexpected error become failures of the tool. */
-  const changeTool = async (
+  const callTool: CallTool = async (operation, args, context) => {
+    const { stop, signal, principal } = context;
+    const resolution = resolveAccount(accounts, operation, args, principal);
+    const account = resolution.kind === 'found' ? resolution.name : undefined;
+    const work = (workSignal: AbortSignal) => run(operation, resolution, { ...context, signal: workSignal });
+    // A read is given up at once at a shutdown, because it changes nothing.
+    const isStoppable = operation.effect === 'read' && stop !== undefined;
+    const result = isStoppable ? unlessStopped(stop, work, signal) : work(signal);
+    const outcome = await ended(operation, context, result, account);
+    return account === undefined || outcome.kind === 'inputRequired'
+      ? outcome
+      : withFields(outcome, () => ({ account }));
+  };
+
+  /** Finds the change that a tool is called for. */
+  const changeTool = (
     name: string,
     id: string,
     context: ChangeContext,
     work: (change: Change, run: ChangeRun) => Promise<EndedOutcome | Refusal>,
   ): Promise<EndedOutcome> => {
     const run = runOf(context);
-    const result = await findChange(id, run, { mayBeOfOthers: name === 'get_change' })
-      .then((change) => (change instanceof Refusal ? change : work(change, run)))
-      .catch((error: unknown) => refusalOf(name, error, dependencies));
-    const outcome = result.kind === 'refused' ? refusedChange(name, result) : result;
-    logCall(name, undefined, outcome, context, dependencies);
-    return outcome;
+    const found = findChange(id, run, { mayBeOfOthers: name === 'get_change' });
+    const result = found.then((change) => (change instanceof Refusal ? change : work(change, run)));
+    return ended({ name, effect: 'alter' }, context, result);
   };
 
   const changes: ChangeTools = {
@@ -149,10 +154,11 @@ export function createCalls(
     confirm: ({ id, thing }, context) =>
       changeTool('confirm_change', id, context, (change, run) => confirmChange(change, thing, run)),
     click: async (change, click, context) => {
+      const { tool } = change;
       const decided = await clickOnChange(change, click, runOf(context)).catch((error: unknown) =>
-        refusalOf(change.tool, error, dependencies),
+        refusalOfError(error, { name: tool }, log),
       );
-      if (decided.kind === 'decided') logCall(change.tool, undefined, decided.outcome, context, dependencies);
+      if (decided.kind === 'decided') logOutcome(log, tool, undefined, decided.outcome, context.principal?.name);
       return decided;
     },
     resume: (change) => {
@@ -163,11 +169,12 @@ export function createCalls(
     },
     findByProof: (proof, context) => findByProof(proof, runOf(context)),
     look: async (id, context) => {
-      const change = await findChange(id, runOf(context));
+      const run = runOf(context);
+      const change = await findChange(id, run);
       if (change instanceof Refusal) return change;
-      const outcome = outcomeOfState(change, runOf(context));
-      const followed = await followToEnd(change, outcome, runOf(context)).catch((error: unknown) => {
-        dependencies.log('error', 'journal', { id, error: reasonOf(error) });
+      const outcome = outcomeOfState(change, run);
+      const followed = await followToEnd(change, outcome, run).catch((error: unknown) => {
+        log('error', 'journal', { id, error: reasonOf(error) });
         return new Refusal('StateUnavailable', [], { changeId: id });
       });
       return followed instanceof Refusal ? followed : { kind: 'seen', change, isGoing: false, outcome, ...followed };
@@ -177,12 +184,12 @@ export function createCalls(
   return { call: callTool, changes };
 }
 
-function logCall(
+function logOutcome(
+  log: Log,
   tool: string,
   account: string | undefined,
   outcome: CallOutcome,
-  { principal }: ChangeContext,
-  { log }: Pick<ChangeDependencies, 'log'>,
+  caller: string | undefined,
 ): void {
   const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
   const { changeId: id } = failure ?? (outcome.kind === 'succeeded' ? outcome.success : {});
@@ -191,20 +198,16 @@ function logCall(
     outcome: outcomeLabel(outcome),
     ...(failure && { code: failure.code, mayHaveHappened: failure.mayHaveHappened ?? false }),
   };
-  log(failure?.mayHaveHappened ? 'warn' : 'info', 'call', { tool, account, ...about, caller: principal?.name, id });
+  log(failure?.mayHaveHappened ? 'warn' : 'info', 'call', { tool, account, ...about, caller, id });
 }
+
+type Called = Pick<Operation, 'name' | 'effect'>;
 
 /** A change that throws was not sent, because nothing throws after the first byte. */
-function failed(operation: Operation, error: unknown, { log }: Pick<ChangeDependencies, 'log'>): EndedOutcome {
-  const isChange = operation.effect !== 'read';
-  const refusal = refusalAfter(error);
-  if (refusal === undefined) log('error', 'unexpected', faultFacts(operation, error));
-  if (refusal === undefined && !isChange) return { kind: 'failed', failure: serverFault({ operation }, error) };
-  return { kind: 'failed', failure: refusalFailure(operation.name, refusal ?? mistakeRefusal(error), { isChange }) };
-}
-
-function refusalOf(tool: string, error: unknown, { log }: Pick<ChangeDependencies, 'log'>): Refusal {
-  const refusal = refusalAfter(error);
-  if (refusal === undefined) log('error', 'unexpected', { tool, error: errorName(error) });
-  return refusal ?? mistakeRefusal(error);
+function failed(tool: Called, error: unknown, log: Log): EndedOutcome {
+  const isChange = tool.effect !== 'read';
+  if (isChange || refusalAfter(error) !== undefined)
+    return { kind: 'failed', failure: refusalFailure(tool.name, refusalOfError(error, tool, log), { isChange }) };
+  log('error', 'unexpected', faultFacts(tool, error));
+  return { kind: 'failed', failure: serverFault({ operation: tool }, error) };
 }

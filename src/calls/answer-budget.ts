@@ -24,9 +24,7 @@ export function withinBudget(success: Success, { operation, args }: AnsweredCall
   if (success.answer === undefined) return success;
   const picking = operation === undefined ? 'fields' : (operation.fieldsArgument ?? '');
   const isPicked = Object.hasOwn(Object(args), picking);
-  const copier = new AnswerCopier(isPicked ? pickedBudget : answerBudget);
-  const answer = copier.copy(success.answer, '');
-  const { leftOut } = copier;
+  const { answer, leftOut } = fittingPart(success.answer, isPicked);
   if (leftOut.length === 0 || !isObject(answer)) return success;
 
   const { next, ...others } = success;
@@ -43,10 +41,12 @@ export function withinBudget(success: Success, { operation, args }: AnsweredCall
   };
 }
 
-export function fitsBudget(answer: unknown, isPicked: boolean): boolean {
+export const fitsBudget = (answer: unknown, isPicked: boolean): boolean =>
+  fittingPart(answer, isPicked).leftOut.length === 0;
+
+function fittingPart(whole: unknown, isPicked: boolean) {
   const copier = new AnswerCopier(isPicked ? pickedBudget : answerBudget);
-  copier.copy(answer, '');
-  return copier.leftOut.length === 0;
+  return { answer: copier.copy(whole, ''), leftOut: copier.leftOut };
 }
 
 /** A change must not be called again. */
@@ -141,7 +141,11 @@ class AnswerCopier {
         unfit.push([pathOf(path, name), value]);
       }
     }
-    this.leftOut.push(...unfit.slice(0, mostFields).map(([unfitPath, value]) => partOf(unfitPath, value)));
+    for (const [unfitPath, value] of unfit.slice(0, mostFields)) {
+      const isList = typeof value === 'object' && value !== null;
+      const size = isList ? { entries: Object.keys(value).length } : { characters: String(value).length };
+      this.leftOut.push({ path: unfitPath, ...size });
+    }
     if (unfit.length > mostFields) this.leftOut.push({ path, entries: unfit.length - mostFields });
     const inOriginalOrder = Object.keys(fields).filter((name) => copied.has(name));
     return Object.fromEntries(inOriginalOrder.map((name) => [name, copied.get(name)]));
@@ -153,11 +157,6 @@ function pathOf(path: string, name: string): string {
   if (name === '' || name.length > longestName || /[.[\]]/.test(name))
     return `${path}[${JSON.stringify(name.slice(0, longestName))}]`;
   return path === '' ? name : `${path}.${name}`;
-}
-
-function partOf(path: string, value: unknown): LeftOut {
-  if (typeof value !== 'object' || value === null) return { path, characters: String(value).length };
-  return { path, entries: Object.keys(value).length };
 }
 
 /** Short values come first, so that long ones leave room for them. */
@@ -172,3 +171,33 @@ const longestLast = (fields: Readonly<Record<string, unknown>>): readonly (reado
     .filter(([, value]) => value !== undefined)
     .sort(([, a], [, b]) => rank(a) - rank(b));
 };
+
+/** Picks the parts of an answer at some paths, such as `Volumes[].VolumeId` or `Items[3].Text`. */
+export function pickFields(
+  answer: Readonly<Record<string, unknown>>,
+  paths: readonly string[],
+): Record<string, unknown> {
+  const steps = paths.map((path): readonly string[] => path.match(/\[\d*\]|[^.[\]]+/g) ?? []);
+  return { ...Object(pick(answer, steps)) };
+}
+
+function pick(value: unknown, paths: readonly (readonly string[])[]): unknown {
+  if (paths.length === 0) return undefined;
+  if (paths.some(({ length }) => length === 0)) return value;
+  if (Array.isArray(value)) {
+    const inEntry = (index: number) =>
+      paths.flatMap((path) => {
+        const [step = '', ...rest] = path;
+        // Without brackets, a name leads into every entry.
+        if (!step.startsWith('[')) return [path];
+        return step === '[]' || step === `[${index}]` ? [rest] : [];
+      });
+    return value.map((entry, index) => pick(entry, inEntry(index))).filter((entry) => entry !== undefined);
+  }
+  if (!isObject(value)) return undefined;
+  const fields = Object.entries(value).map(([name, field]) => {
+    const rests = paths.flatMap(([step, ...rest]) => (step === name ? [rest] : []));
+    return [name, pick(field, rests)] as const;
+  });
+  return Object.fromEntries(fields.filter(([, field]) => field !== undefined));
+}

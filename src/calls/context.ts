@@ -5,7 +5,7 @@ import type { Log } from '../util/log.js';
 import { linkedController } from '../util/time-limit.js';
 import type { Span, TracedRequest } from '../util/trace.js';
 import type { Accounts } from './account.js';
-import type { SecretFiles } from './insert-secrets.js';
+import type { SecretFiles } from './call-secrets.js';
 import type { Principal } from './policy.js';
 import { Refusal } from './refusal.js';
 import type { ArgumentName } from './validate.js';

@@ -1,4 +1,4 @@
-import { type KeySource, KeysUnavailable } from '../signing/keys.js';
+import type { KeySource } from '../signing/keys.js';
 import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/signature-variants.js';
 import {
   type ApiRequest,
@@ -9,7 +9,6 @@ import {
 } from '../tools/define-operation.js';
 import { operatorMust } from '../tools/next.js';
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
-import { textAt } from '../util/objects.js';
 import { defined, own, quoted, say } from '../util/safe-text.js';
 import { isLoopback, regionInHost } from '../util/uri.js';
 import { Refusal } from './refusal.js';
@@ -39,18 +38,25 @@ export function resolveEndpoint(
   path = '/',
 ): Endpoint {
   const { account, keys, isSandbox = false } = cloud;
+  const setting = own(`CLOUDOPS_${endpointSetting(api)}`);
   const address = cloud.endpoints[api];
   if (address === undefined || 'missing' in keys) throw notConfigured(cloud, api);
 
   // A global API has only one region, even if the call names another.
   const region = signing?.region ?? requestedRegion;
   const signingService = signing?.service ?? cloud.signingServices[api] ?? api;
-  if (address.includes('{region}') && !regionInHost.test(region)) throw unusableRegion(cloud, api, region);
+  if (address.includes('{region}') && !regionInHost.test(region))
+    throw new Refusal(region === cloud.region ? 'NotConfigured' : 'InvalidArguments', [
+      say`region: ${quoted(region, 64)} cannot be the {region} in ${setting}, which takes lower-case letters, digits and hyphens`,
+    ]);
   const bucketInHost = api === 'storage' && cloud.storageStyle === 'virtual' ? bucketOf(path) : undefined;
   const prefix = bucketInHost === undefined ? hostPrefix : `${bucketInHost}.${hostPrefix}`;
   const url = withHostPrefix(new URL(address.replaceAll('{region}', region)), prefix);
   const profile = signingProfileOf(cloud, api, signing);
-  if (profile.kind === 'v3' && url.protocol === 'http:' && !isLoopback(url.hostname)) throw needsHttps(api);
+  if (profile.kind === 'v3' && url.protocol === 'http:' && !isLoopback(url.hostname))
+    throw new Refusal('NotConfigured', [
+      say`${setting} is plain http, over which Signature Version 3 protects no request`,
+    ]);
   return {
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/+$/, ''),
@@ -65,14 +71,12 @@ export function resolveEndpoint(
   };
 }
 
-/** One DNS label, so that the bucket can name no other domain. */
-const bucketLabel = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
-
 /** Undefined for `/`, the list of all buckets. @throws Refusal */
 function bucketOf(path: string): string | undefined {
   const [, segment = ''] = path.split('/');
   if (segment === '') return undefined;
-  if (bucketLabel.test(segment)) return segment;
+  // One DNS label, so that the bucket can name no other domain.
+  if (/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/.test(segment)) return segment;
   throw new Refusal('InvalidArguments', [
     say`bucket: ${quoted(segment, 80)} is not 3 to 63 lower-case letters, digits and hyphens, which the name of a host takes (CLOUDOPS_STORAGE_STYLE=virtual)`,
   ]);
@@ -95,16 +99,6 @@ function notConfigured(cloud: Cloud, service: Service): Refusal {
   return new Refusal('NotConfigured', problems, more);
 }
 
-const unusableRegion = (cloud: Cloud, api: Service, region: string): Refusal =>
-  new Refusal(region === cloud.region ? 'NotConfigured' : 'InvalidArguments', [
-    say`region: ${quoted(region, 64)} cannot be the {region} in ${own(`CLOUDOPS_${endpointSetting(api)}`)}, which takes lower-case letters, digits and hyphens`,
-  ]);
-
-const needsHttps = (api: Service): Refusal =>
-  new Refusal('NotConfigured', [
-    say`${own(`CLOUDOPS_${endpointSetting(api)}`)} is plain http, over which Signature Version 3 protects no request`,
-  ]);
-
 /** @throws Refusal if the host is an IP address */
 function withHostPrefix(url: URL, prefix: string): URL {
   if (prefix === '') return url;
@@ -116,17 +110,11 @@ function withHostPrefix(url: URL, prefix: string): URL {
   ]);
 }
 
-const profiles: Readonly<Record<Signing['variant'], SigningProfile>> = {
-  s3: s3Profile,
-  api: apiProfile,
-  v2: { kind: 'v2' },
-  v3: { kind: 'v3' },
-};
-
 function signingProfileOf({ storageHeaders }: Cloud, service: Service, signing: Signing | undefined): SigningProfile {
-  if (signing !== undefined) return profiles[signing.variant];
-  if (service !== 'storage') return apiProfile;
-  return storageHeaders === 'amz' ? s3Profile : storageProfile;
+  const variant = signing?.variant ?? (service === 'storage' ? storageHeaders : 'api');
+  if (variant === 'v2' || variant === 'v3') return { kind: variant };
+  if (variant === 'api') return apiProfile;
+  return variant === 'ext' ? storageProfile : s3Profile;
 }
 
 /** The setting of an endpoint without `CLOUDOPS_`, such as `STORAGE_URL`. */
@@ -135,9 +123,13 @@ export const endpointSetting = (service: Service): string =>
 
 /** Encodes the request of an operation for an endpoint. @throws Refusal */
 export function wireRequest({ method }: Operation, request: ApiRequest, endpoint: Endpoint): WireRequest {
-  const { bucketInHost } = endpoint;
+  const { bucketInHost, pathPrefix } = endpoint;
   const path = bucketInHost === undefined ? request.path : pathInBucket(request.path, bucketInHost);
-  checkPath(endpoint, path);
+  // A proxy that resolves dot segments would act outside the prefix. Without a prefix, the key of an object may contain dot segments.
+  if (pathPrefix !== '' && path.split('/').some((segment) => segment === '.' || segment === '..'))
+    throw new Refusal('InvalidArguments', [
+      say`object: must have no "." or ".." between slashes, because the endpoint in the configuration has a path`,
+    ]);
   try {
     return encodeRequest(method, { ...request, path }, endpoint);
   } catch (error) {
@@ -145,25 +137,6 @@ export function wireRequest({ method }: Operation, request: ApiRequest, endpoint
     if (!(error instanceof TypeError)) throw error;
     throw new Refusal('InvalidArguments', [say`arguments: cannot be sent, because ${defined(error.message)}`]);
   }
-}
-
-/**
- * A proxy that resolves dot segments would act outside the prefix. Without a prefix, the key of an object may contain dot segments.
- * @throws Refusal
- */
-function checkPath({ pathPrefix }: Endpoint, path: string): void {
-  if (pathPrefix !== '' && path.split('/').some((segment) => segment === '.' || segment === '..'))
-    throw new Refusal('InvalidArguments', [
-      say`object: must have no "." or ".." between slashes, because the endpoint in the configuration has a path`,
-    ]);
-}
-
-/** Returns the refusal if no keys are available, or if an update has removed a file of this running server. */
-export function refusalAfter(error: unknown): Refusal | undefined {
-  if (error instanceof Refusal) return error;
-  if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.shown]);
-  if (textAt(error, 'code') === 'ERR_MODULE_NOT_FOUND') return new Refusal('SenderUnavailable');
-  return error instanceof Error && error.cause !== undefined ? refusalAfter(error.cause) : undefined;
 }
 
 /** The variables to set before an API can be called. */

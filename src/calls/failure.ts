@@ -11,22 +11,21 @@ import {
   shortenServiceError,
 } from '../transport/service-error.js';
 import type { AnsweredReply, Attempt } from '../transport/signed-client.js';
-import { errorName } from '../util/log.js';
+import { errorName, type Log } from '../util/log.js';
 import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
-import { nextOf, refusals } from './advice.js';
 import { type FailedEntries, failedSentence } from './failed-entries.js';
 import type { Failure, RequestIds } from './outcome.js';
-import { Refusal, summaryOf } from './refusal.js';
-import { httpFailureText, remedyFor, stepAfterFailure } from './remedies.js';
-import { stepNamed } from './steps.js';
+import { nextOf, Refusal, refusalAfter, refusals, summaryOf } from './refusal.js';
+import { httpFailureText, remedyFor, stepAfterFailure, stepNamed } from './remedies.js';
 
 export interface FailedCall {
-  readonly operation: Operation;
-  readonly accountName?: string | undefined;
+  readonly operation: Pick<Operation, 'name' | 'effect'>;
   readonly ifUnknown?: Next;
 }
 
 export interface SentToEndpoint extends FailedCall {
+  readonly operation: Operation;
+  readonly accountName?: string | undefined;
   readonly endpoint: Endpoint;
 }
 
@@ -60,12 +59,13 @@ export function serviceFailure(
   const statusOfError = isServiceRefusal(error.code) ? 400 : 500;
   const effectiveStatus = errorInSuccess === undefined ? status : statusOfError;
   const { operation, accountName, endpoint } = call;
+  const { 'retry-after': retryAfter = '' } = headers;
   const remedy = remedyFor(effectiveStatus, operation.errors, {
     api: operation.api,
     endpoint,
     takesRegion: Object.hasOwn(operation.input().shape, 'region'),
     account: accountName ?? keyId,
-    retryAfterSeconds: secondsOf(headers['retry-after']),
+    retryAfterSeconds: /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
     error,
   });
   const ownCode = remedy.code ?? (errorInSuccess === undefined ? `Http${status}` : 'ErrorInAnswer');
@@ -105,15 +105,10 @@ function problemOf(effectiveStatus: number, status: number, code: string | undef
   if (code === undefined && effectiveStatus !== status) return say`the answer says that it failed (${statusText})`;
   // Quoted unless it is this server's own code, because it may be any text.
   const codeText = code === undefined || code === ownCode ? own(ownCode) : quoted(code, 100);
-  return say`the cloud ${verbOf(effectiveStatus)} ${code === undefined ? statusText : say`${codeText} (${statusText})`}`;
+  const verbBelow500 = effectiveStatus >= 400 ? 'refused it with' : 'answered with a redirect,';
+  const verb = words(effectiveStatus >= 500 ? 'failed with' : verbBelow500);
+  return say`the cloud ${verb} ${code === undefined ? statusText : say`${codeText} (${statusText})`}`;
 }
-
-function verbOf(status: number): SafeText {
-  if (status >= 500) return words('failed with');
-  return words(status >= 400 ? 'refused it with' : 'answered with a redirect,');
-}
-
-const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 
 /**
  * A gateway may answer with 408 after it forwarded the request. 444, 460 and 499 report a request that was cancelled while it ran. 302 and 303
@@ -153,19 +148,17 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
 }
 
 /** Facts of an unexpected error for the log, with text only for a fault of an operation of a model. */
-export function faultFacts({ name }: Operation, error: unknown) {
+export function faultFacts({ name: tool }: Pick<Operation, 'name'>, error: unknown) {
   const fault = operationFaultIn(error);
-  return { tool: name, error: errorName(error), ...(fault !== undefined && { fault: fault.message }) };
+  return { tool, error: errorName(error), ...(fault !== undefined && { fault: fault.message }) };
 }
 
 function operationFaultIn(error: unknown): OperationFault | undefined {
+  // Compares the name, because the class is loaded only for operations of models.
+  const isFault = (cause: Error): cause is OperationFault => cause.name === 'OperationFault' && 'functionName' in cause;
   if (!(error instanceof Error)) return undefined;
-  return isOperationFault(error) ? error : operationFaultIn(error.cause);
+  return isFault(error) ? error : operationFaultIn(error.cause);
 }
-
-/** Compares the name, because the class is loaded only for operations of models. */
-const isOperationFault = (error: Error): error is OperationFault =>
-  error.name === 'OperationFault' && 'functionName' in error;
 
 /** Says whose mistake an unexpected error is, as a clause. */
 export function mistakeText(error: unknown): SafeText {
@@ -177,9 +170,13 @@ export function mistakeText(error: unknown): SafeText {
 const stepAfterMistake = (error: unknown): Next =>
   operationFaultIn(error) === undefined ? nextOf(refusals.InternalError) : stepNamed('operationFile');
 
-/** The refusal because of an unexpected error before anything was sent. */
-export const mistakeRefusal = (error: unknown): Refusal =>
-  new Refusal('InternalError', [], { reason: mistakeText(error), next: stepAfterMistake(error) });
+/** The refusal because of an error before anything was sent. An unexpected error is logged. */
+export function refusalOfError(error: unknown, tool: Pick<Operation, 'name'>, log: Log): Refusal {
+  const refusal = refusalAfter(error);
+  if (refusal !== undefined) return refusal;
+  log('error', 'unexpected', faultFacts(tool, error));
+  return new Refusal('InternalError', [], { reason: mistakeText(error), next: stepAfterMistake(error) });
+}
 
 /** The failure because of an unexpected error, possibly after the request was sent. */
 export const serverFault = (call: FailedCall, error: unknown): Failure =>

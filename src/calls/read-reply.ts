@@ -86,9 +86,8 @@ async function readSuccess(call: SentCall, reply: AnsweredReply, exchange: Excha
   }
   const createSchema = operation.pages?.page ?? operation.output;
   const reading = readRecord(createSchema(), value);
-  const lacksRequired = reading.missingFields.length > 0;
-  const allMissing = allMissingWarning(operation, body, value, { lacksRequired });
-  return { ...usable, ...reading, warnings: [...allMissing, ...reading.warnings] };
+  const allMissing = allMissingWarning(operation, body, value, reading.missingFields.length > 0);
+  return { ...usable, ...reading, warnings: sentences(allMissing, ...reading.warnings) };
 }
 
 /** True if an answer with a successful status may hold an error. */
@@ -141,8 +140,6 @@ function isErrorDocument({ answerBody, failures }: Operation, document: Readonly
   return !isAnswer && hasOnlyErrors && valueAt(document, 'Response.Errors.Error') !== undefined;
 }
 
-const returnPath = /^(?:\w+Result\.)?return$/i;
-
 /**
  * In the query APIs of clouds, the member `return` says whether the request succeeded. The JSON of a model (`answerBody`) may be data, such as the
  * result of a function.
@@ -151,7 +148,7 @@ const returnsFalse = ({ answerBody }: Operation, body: Body): boolean =>
   'value' in body &&
   (body.kind === 'xml' || answerBody === undefined) &&
   [...leavesOf(body.kind === 'xml' ? Object.values(body.value)[0] : body.value)].some(
-    ([path, value]) => returnPath.test(path) && readBoolean(String(value)) === false,
+    ([path, value]) => /^(?:\w+Result\.)?return$/i.test(path) && readBoolean(String(value)) === false,
   );
 
 async function declaredError(operation: Operation, reply: AnsweredReply): Promise<ServiceError | undefined> {
@@ -165,9 +162,6 @@ async function declaredError(operation: Operation, reply: AnsweredReply): Promis
   return isObject(error) ? shortenServiceError(error) : undefined;
 }
 
-/** Some APIs put such a code into each successful answer. */
-const meansSuccess = /^(ok|success\w*|succeeded|0+|2\d\d)$/i;
-
 function apparentError(
   operation: Operation,
   { body, response }: AnsweredReply,
@@ -180,7 +174,9 @@ function apparentError(
   const namesNoFields = answer !== 'none' && answerBody === undefined && expectedFields(operation).length === 0;
   if (namesNoFields) return undefined;
   const error = readServiceError(body, response.headers);
-  return error.code === undefined || meansSuccess.test(error.code) ? undefined : error;
+  // Some APIs put such a code into each successful answer.
+  const meansSuccess = /^(ok|success\w*|succeeded|0+|2\d\d)$/i.test(error.code ?? '');
+  return error.code === undefined || meansSuccess ? undefined : error;
 }
 
 const expectedFields = ({ answer, answerBody, pages, output }: Operation): readonly string[] =>
@@ -189,14 +185,12 @@ const expectedFields = ({ answer, answerBody, pages, output }: Operation): reado
 const hasExpectedField = (operation: Operation, record: unknown): boolean =>
   expectedFields(operation).some((path) => valueAt(record, path) !== undefined);
 
-const namesShown = 5;
-
 function allMissingWarning(
   operation: Operation,
   body: Body,
   record: unknown,
-  { lacksRequired }: { readonly lacksRequired: boolean },
-): readonly SafeText[] {
+  lacksRequired: boolean,
+): SafeText | false {
   const isEmptyJson =
     body.kind === 'json' &&
     isObject(body.value) &&
@@ -205,11 +199,9 @@ function allMissingWarning(
   const isOptional = operation.answerBody === undefined || body.kind === 'xml' || isEmptyJson;
   const names = expectedFields(operation).map((name) => own(name));
   if ((isOptional && !lacksRequired) || !isObject(record) || hasExpectedField(operation, record) || names.length === 0)
-    return [];
-  const others = names.length > namesShown ? [words('others')] : [];
-  return [
-    say`The answer has none of the expected fields: ${listed([...names.slice(0, namesShown), ...others], 'or')}.`,
-  ];
+    return false;
+  const shown = sentences(...names.slice(0, 5), names.length > 5 && words('others'));
+  return say`The answer has none of the expected fields: ${listed(shown, 'or')}.`;
 }
 
 /** True if an XML document without any expected field has another root than the API's model. */
@@ -243,15 +235,12 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   if (parsed.success) return { record: { ...answer }, warnings: [], missingFields: [] };
 
   const { issues } = parsed.error;
-  const missing = issues.filter(({ input }) => input === undefined);
-  const wrong = issues.filter(({ input }) => input !== undefined);
   const repaired = structuredClone(answer);
-  const warnings: SafeText[] = [];
-  for (const issue of wrong) warnings.push(repairField(repaired, issue));
+  const warnings = issues.filter(({ input }) => input !== undefined).map((issue) => repairField(repaired, issue));
   const unlisted = warnings.length - maximumWarnings;
   return {
     record: { ...compact(repaired) },
-    missingFields: missing.map(({ path }) => toDotPath(path)),
+    missingFields: issues.filter(({ input }) => input === undefined).map(({ path }) => toDotPath(path)),
     warnings: sentences(...warnings.slice(0, maximumWarnings), unlisted > 0 && say`${unlisted} more fields were odd.`),
   };
 }
@@ -259,18 +248,14 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
 /** Changes `record` in place. */
 function repairField(record: unknown, issue: z.core.$ZodIssue): SafeText {
   const name = toDotPath(issue.path);
-  const expected = expectedBy(issue);
+  const ofFormat = issue.code === 'invalid_format' ? issue.format : 'unknown';
+  const expected = issue.code === 'invalid_type' ? issue.expected : ofFormat;
   const converted = convert(issue.input, expected);
   const parent = issue.path.slice(0, -1).reduce<unknown>((at, step) => Object(at)[step], record);
   const [last = ''] = issue.path.slice(-1);
   if (typeof parent === 'object' && parent !== null) Reflect.set(parent, last, converted);
   const fate = words(converted === undefined ? 'it was left out' : 'it was converted');
   return say`${own(name)} in the answer is ${show(issue.input, expected)}, not ${defined(typeNames[expected] ?? 'what it should be')}; ${fate}.`;
-}
-
-function expectedBy(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') return issue.expected;
-  return issue.code === 'invalid_format' ? issue.format : 'unknown';
 }
 
 const typeNames: Readonly<Record<string, string>> = {

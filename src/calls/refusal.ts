@@ -1,10 +1,47 @@
+import { KeysUnavailable } from '../signing/keys.js';
 import type { ChangeTexts } from '../tools/define-operation.js';
-import { next } from '../tools/next.js';
-import { defined, forReader, own, type SafeText, say, sentence, words } from '../util/safe-text.js';
-import { filled, nextOf, type RefusalCode, refusals } from './advice.js';
-import type { EndedOutcome, Failure } from './outcome.js';
+import { actions, actors, type Next, next, operatorMust } from '../tools/next.js';
+import { textAt } from '../util/objects.js';
+import { defined, definedMessage, forReader, own, type SafeText, say, sentence, words } from '../util/safe-text.js';
+import type { CallOutcome, EndedOutcome, Failure } from './outcome.js';
+import table from './refusals.json' with { type: 'json' };
 
-export type { RefusalCode };
+/** This file has refusals, and reads their table (refusals.json) and the one of errors (steps.json). */
+
+/**
+ * What somebody has to do. In texts of the tables, `[a|b|c]` has words for agents, people and operators, `{name}` stands for a value, and
+ * `must` continues "has to" for the person who runs this server.
+ */
+export type Step = { readonly must: string } | { readonly who: string; readonly action: string; readonly text: string };
+export type Values = Readonly<Record<string, SafeText>>;
+
+export type RefusalCode = keyof typeof table;
+
+export const refusals: Readonly<Record<RefusalCode, Step & { readonly reason: string }>> = table;
+
+export function nextOf(step: Step, values: Values = {}): Next {
+  if ('must' in step) return operatorMust(filled(step.must, values));
+  return { who: oneOf(actors, step.who), action: oneOf(actions, step.action), text: filled(step.text, values) };
+}
+
+export function filled(template: string, values: Values = {}): SafeText {
+  const textOf = (reader: number) => {
+    const text = template.replace(/\[([^\]]*)\]/g, (_whole, texts: string) => {
+      const [agent = '', person = agent, operator = person] = texts.split('|');
+      return [agent, person, operator][reader] ?? '';
+    });
+    const names = [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => values[name] ?? defined(`{${name}}`));
+    return definedMessage(text.split(/\{\w+\}/), names);
+  };
+  if (!template.includes('[')) return textOf(0);
+  return forReader({ agent: textOf(0), person: textOf(1), operator: textOf(2) });
+}
+
+function oneOf<Value extends string>(values: readonly Value[], given: string): Value {
+  const value = values.find((each) => each === given);
+  if (value === undefined) throw new Error(`${given} is not one of ${values.join(', ')}`);
+  return value;
+}
 
 /** Stops a call before anything is sent, thrown or returned. The caller gets it as a failure. */
 export class Refusal extends Error {
@@ -23,6 +60,14 @@ export class Refusal extends Error {
     this.problems = problems;
     this.more = more;
   }
+}
+
+/** Returns the refusal if no keys are available, or if an update has removed a file of this running server. */
+export function refusalAfter(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.shown]);
+  if (textAt(error, 'code') === 'ERR_MODULE_NOT_FOUND') return new Refusal('SenderUnavailable');
+  return error instanceof Error && error.cause !== undefined ? refusalAfter(error.cause) : undefined;
 }
 
 /** Converts a refusal to the failure that the caller gets. */
@@ -74,3 +119,18 @@ export const tooLargeToShow = (
 export const isRefusal = (code: string): boolean => Object.hasOwn(refusals, code) && !ownFaults.includes(code);
 const ownFaults: readonly string[] = ['InternalError', 'SenderUnavailable'];
 export const refusalCodes: readonly string[] = Object.keys(refusals);
+
+/** Returns the outcome of a call in a word. `outcome` is undefined if the call threw an error. */
+export function outcomeLabel(outcome: CallOutcome | undefined): string {
+  if (outcome === undefined) return 'failed';
+  if (outcome.kind === 'inputRequired') return 'asked';
+  return outcome.kind === 'succeeded' ? (outcome.success.outcome ?? 'ok') : failureKind(outcome.failure);
+}
+
+function failureKind({ code, status, mayHaveHappened }: Failure): string {
+  if (mayHaveHappened === true) return 'unknown';
+  if (status !== undefined) return 'rejected';
+  if (code === 'JournalUnavailable' || code === 'StateUnavailable') return 'journal_unavailable';
+  if (isRefusal(code)) return 'refused';
+  return mayHaveHappened === false ? 'not_sent' : 'failed';
+}

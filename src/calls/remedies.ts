@@ -1,4 +1,4 @@
-import type { ErrorAdvice, Operation } from '../tools/define-operation.js';
+import type { Operation } from '../tools/define-operation.js';
 import { type Next, next } from '../tools/next.js';
 import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
@@ -6,8 +6,23 @@ import { isPassing, isPassingStatus } from '../transport/retry.js';
 import { commonCode, type ServiceError } from '../transport/service-error.js';
 import { defined, detail, forReader, own, quoted, type SafeText, say } from '../util/safe-text.js';
 import { regionInHost } from '../util/uri.js';
-import { filled, nextOf } from './advice.js';
-import { httpFailures, isStepName, stepByCode, stepByStatus, stepNamed } from './steps.js';
+import { filled, nextOf, type Step, type Values } from './refusal.js';
+import table from './steps.json' with { type: 'json' };
+
+/** This file reads the table of what to do after an error of the cloud or of the network, which only calls need. */
+
+type StepName = keyof typeof table.steps;
+
+export const httpFailures: Readonly<
+  Record<FailureCode, Step & { readonly problem: string; readonly endedHere?: boolean }>
+> = table.failures;
+/** Names of steps, or of choices among steps. Some codes are beginnings of codes. */
+const stepByCode: Readonly<Record<string, string>> = table.codes;
+const stepByStatus: Readonly<Record<string, string>> = table.statuses;
+
+const isStepName = (name: string): name is StepName => Object.hasOwn(table.steps, name);
+
+export const stepNamed = (name: StepName, values?: Values): Next => nextOf(table.steps[name], values);
 
 export interface RemedyFacts {
   readonly api: string;
@@ -29,13 +44,14 @@ function redirected(facts: RemedyFacts): string {
   return host === undefined ? 'redirected' : 'redirectedToHost';
 }
 
-/** Some stores refuse access for unpaid bills or expired requests, too. */
-const saysOtherReason = ({ message }: ServiceError): boolean =>
-  message !== undefined && !/denied|permission|permitted|authori[sz]|allowed|forbid|policy|access to/i.test(message);
+const saysDenied = /denied|permission|permitted|authori[sz]|allowed|forbid|policy|access to/i;
 
+/** The choices among steps, by the evidence in the answer. */
 const choices: Readonly<Record<string, (facts: RemedyFacts) => string>> = {
   noSuchBucket: ({ takesRegion }) => (takesRegion ? 'noSuchBucketInRegion' : 'noSuchBucketHere'),
-  accessDenied: ({ error }) => (saysOtherReason(error) ? 'refused' : 'noPermission'),
+  /** Some stores refuse access for unpaid bills or expired requests, too. */
+  accessDenied: ({ error: { message } }) =>
+    message === undefined || saysDenied.test(message) ? 'noPermission' : 'refused',
   wrongScope: (facts) => (facts.error.region === undefined ? 'wrongScope' : namedRegion(facts)),
   /** Alibaba OSS, Tencent COS and Huawei OBS accept the bucket only in the host. */
   bucketInHost: ({ endpoint }) => (endpoint.bucketInHost === undefined ? 'virtualStyle' : 'bucketIsInHost'),
@@ -61,23 +77,20 @@ function stepOf(name: string, facts: RemedyFacts): Next {
 /** The error codes, or beginnings of error codes, for which there is advice. */
 export const knownCodes: readonly string[] = Object.keys(stepByCode);
 
-/** Some APIs add an ending to their codes. */
-const isKnownAs = (code: string, known: string): boolean =>
-  known.startsWith('Client.') ? code.startsWith(known) : [known, `${known}Exception`, `${known}Error`].includes(code);
-
 /** The words of Go, nginx, Apache and Tomcat. */
 const plainHttpRefused = /HTTP request (was )?(sent )?to (an )?HTTPS|speaking plain HTTP|requires TLS/i;
 
-/** A page that asks for a sign-in may be on another host. */
-const isSameHost = (location: string, origin: string): boolean =>
-  URL.canParse(location) && new URL(location).hostname === new URL(origin).hostname;
-
-function stepByEvidence(status: number, { endpoint, error }: RemedyFacts): string | undefined {
-  const { host, message = '' } = error;
-  const leadsToHttps = status < 400 && host?.startsWith('https:') === true && isSameHost(host, endpoint.origin);
-  if (endpoint.origin.startsWith('http:') && (leadsToHttps || plainHttpRefused.test(message))) return 'https';
+function stepByEvidence(status: number, { endpoint: { origin }, error }: RemedyFacts): string | undefined {
+  const { host = '', message = '' } = error;
+  const leadsToHttps =
+    status < 400 &&
+    host.startsWith('https:') &&
+    URL.canParse(host) &&
+    // A page that asks for a sign-in may be on another host.
+    new URL(host).hostname === new URL(origin).hostname;
+  if (origin.startsWith('http:') && (leadsToHttps || plainHttpRefused.test(message))) return 'https';
   if (/virtual[- ](host|style)/i.test(message)) return 'bucketInHost';
-  return status >= 400 && host !== undefined && /endpoint/i.test(message) ? 'otherEndpoint' : undefined;
+  return status >= 400 && host !== '' && /endpoint/i.test(message) ? 'otherEndpoint' : undefined;
 }
 
 /** Finds the advice on an error: the operation's own, or else by evidence in the answer, code, or HTTP status. */
@@ -90,20 +103,23 @@ export function remedyFor(
   const { error } = facts;
   const [ownStart, ownAdvice] =
     Object.entries(operationErrors ?? {}).find(([start]) => error.code?.startsWith(start)) ?? [];
-  if (ownAdvice !== undefined) return { code: ownStart, next: next('user', 'ask', errorAdviceText(ownAdvice)) };
+  if (ownAdvice !== undefined) {
+    const { agent, person } = typeof ownAdvice === 'string' ? { agent: ownAdvice, person: ownAdvice } : ownAdvice;
+    const text = forReader({ agent: defined(agent), person: defined(person) });
+    return { code: ownStart, next: next('user', 'ask', text) };
+  }
 
   const nameInS3 = commonCode(error) ?? '';
-  const code = knownCodes.find((known) => isKnownAs(nameInS3, known));
+  const code = knownCodes.find((known) =>
+    known.startsWith('Client.')
+      ? nameInS3.startsWith(known)
+      : // Some APIs add an ending to their codes.
+        [known, `${known}Exception`, `${known}Error`].includes(nameInS3),
+  );
   const stepOfCode = code === undefined ? undefined : stepByCode[code];
-  const passing = isPassing(error) ? 'later' : undefined;
-  const name = stepByEvidence(status, facts) ?? stepOfCode ?? passing ?? stepByStatus[status] ?? stepForClass(status);
-  return { code, next: stepOf(name, facts) };
+  const stepOfStatus = isPassing(error) ? 'later' : (stepByStatus[status] ?? stepForClass(status));
+  return { code, next: stepOf(stepByEvidence(status, facts) ?? stepOfCode ?? stepOfStatus, facts) };
 }
-
-const errorAdviceText = (advice: ErrorAdvice): SafeText =>
-  typeof advice === 'string'
-    ? defined(advice)
-    : forReader({ agent: defined(advice.agent), person: defined(advice.person) });
 
 function stepForClass(status: number): string {
   if (status >= 300 && status < 400) return 'redirected';

@@ -8,10 +8,9 @@ import { digestOf } from '../util/digest.js';
 import { textsAt } from '../util/objects.js';
 import { type SafeText, say } from '../util/safe-text.js';
 import type { Account, AccountResolution, Budget } from './account.js';
+import { insertSecrets, withoutSecrets } from './call-secrets.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { type Cloud, regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
-import { withoutSecrets } from './hide-secrets.js';
-import { insertSecrets } from './insert-secrets.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
 import { Refusal } from './refusal.js';
 import type { CallBudget, ResolvedCall, ResolvedChange } from './resolved-call.js';
@@ -37,7 +36,7 @@ export async function resolveCall(
   const { operation, nameBySecretPath } = withSecrets;
   const { control, fields, input } = splitControlArguments(withSecrets.input, operation);
 
-  const { endpoint, request, regionSource } = await resolveRequest(operation, input, cloud, account, accountName);
+  const { endpoint, request, regionSource } = await resolveRequest(operation, input, cloud, resolution);
   const isOffered = (tool: string) =>
     operations.some((other) => other.name === tool && isAllowed(account.policy, other, principal));
   const resolved = { operation, account, accountName, endpoint, input, request, isOffered };
@@ -45,6 +44,7 @@ export async function resolveCall(
   const { change } = operation;
   if (change === undefined) return { kind: 'read', ...resolved, fields };
   const { accessKeyId: keyId } = await endpoint.keys.current();
+  const { planOnly: _, replaces: __, ...kept } = validArgs;
   return {
     kind: 'change',
     ...resolved,
@@ -53,7 +53,7 @@ export async function resolveCall(
     isDefaultAccount: isDefault,
     ...(await partsToShow({ operation, input, request, endpoint, nameBySecretPath })),
     keyId,
-    args: repeatableArguments(validArgs, accountName),
+    args: accountName === undefined ? kept : { ...kept, account: accountName },
     nameBySecretPath,
     regionSource,
     budget: budgetOf(cloud, account.budget, principal?.name),
@@ -64,18 +64,19 @@ export async function resolveCall(
   };
 }
 
-async function resolveRequest(
+/** Checks the regions of a request, and encodes it for its endpoint. @throws Refusal */
+export async function resolveRequest(
   operation: Operation,
   input: ResolvedCall['input'],
   cloud: Cloud,
-  { policy }: Account,
-  accountName: string | undefined,
+  { account, name }: { readonly account: Pick<Account, 'policy'>; readonly name?: string | undefined },
+  usualRegion: string = cloud.region,
 ) {
   const apiRequest = await operation.request(input);
   // A global API has one fixed region, in `signing`.
   const fixedOrRequestedRegion = operation.signing?.region ?? apiRequest.region;
-  const region = fixedOrRequestedRegion ?? cloud.region;
-  checkRegions(policy, region, input, accountName);
+  const region = fixedOrRequestedRegion ?? usualRegion;
+  checkRegions(account.policy, region, input, name);
   const endpoint = resolveEndpoint(cloud, operation, region, apiRequest.path);
   const request = wireRequest(operation, apiRequest, endpoint);
   return { endpoint, request, regionSource: regionSourceOf(cloud, fixedOrRequestedRegion) };
@@ -166,19 +167,12 @@ function unclearAccountRefusal(
   return new Refusal('InvalidArguments', [problem, ...otherProblems], { next: askWhichIsMeant });
 }
 
-/** `validArgs` names secret files but does not hold their contents. */
-function repeatableArguments(validArgs: Readonly<Record<string, unknown>>, account: string | undefined) {
-  const { planOnly: _, replaces: __, ...kept } = validArgs;
-  return account === undefined ? kept : { ...kept, account };
-}
-
 export const secretsIn = ({ operation, input }: Pick<ResolvedCall, 'operation' | 'input'>): readonly string[] =>
   (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
 
 export const clientOptions = (
   { operation, input }: ResolvedCall,
-  { span, onRetry }: Pick<CallContext, 'span' | 'onRetry'>,
-  signal: AbortSignal,
+  { span, onRetry, signal }: CallContext,
 ): SignedClientOptions => ({
   repeatable: operation.effect === 'read',
   secretArguments: secretsIn({ operation, input }),

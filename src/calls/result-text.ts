@@ -23,14 +23,14 @@ export function resultText(result: Success | Failure): string {
 
 function factLines(fields: AnyResult): string[] {
   const { failed, where = [], mayHaveHappened, next } = fields;
-  const facts: readonly (readonly [string, SafeText | string | number | undefined])[] = [
+  const facts: readonly (readonly [string, SafeText | string | number | readonly SafeText[] | undefined])[] = [
     ['account', fields.account],
     ['outcome', fields.outcome],
     ['failed', failed && say`${failed.count} (${joined(failed.codes) ?? words('no codes')})`],
     ['consent', fields.consent],
     ['sentAt', fields.sentAt],
     ['where', joined(where)],
-    ...eachAs('effect', fields.effects),
+    ['effect', fields.effects],
     ['changeId', fields.changeId],
     ['decideAt', fields.decideAt],
     ['planExpires', fields.planExpires],
@@ -38,16 +38,16 @@ function factLines(fields: AnyResult): string[] {
     ['status', fields.status],
     ['the cloud says', saidBy(fields.serviceSays)],
     ['requestIds', idList(fields.requestIds)],
-    ['mayHaveHappened', mayHaveHappened === undefined ? undefined : yesOrNo(mayHaveHappened)],
+    ['mayHaveHappened', mayHaveHappened === undefined ? undefined : mayHaveHappened ? 'yes' : 'no'],
     ['attempts', attemptsText(fields.attempts ?? [])],
     ['earlier call', earlierText(fields.earlier)],
-    ...eachAs('warning', fields.warnings),
-    ...eachAs('note', fields.notes),
-    ...eachAs('left out', fields.leftOut?.map(leftOutText)),
+    ['warning', fields.warnings],
+    ['note', fields.notes],
+    ['left out', fields.leftOut?.map(leftOutText)],
     ['to act', next && `${next.who} (${next.action})`],
     ['next', next?.text],
   ];
-  return facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
+  return facts.flatMap(([name, value]) => [value ?? []].flat().map((text) => `${name}: ${text}`));
 }
 
 /** The lines of a request for review: method and URL, headers, and body. */
@@ -68,10 +68,6 @@ function leftOutText(part: LeftOut): SafeText {
   const place = part.path === '' ? words('the answer') : own(part.path);
   return 'entries' in part ? say`${part.entries} entries of ${place}` : say`${place} (${part.characters} characters)`;
 }
-
-const eachAs = (name: string, texts: readonly SafeText[] = []) => texts.map((text) => [name, text] as const);
-
-const yesOrNo = (value: boolean) => (value ? 'yes' : 'no');
 
 /** The structured content, with safe texts as strings. Of the plan, only the request is in it, because `show` says the rest. */
 export function plainResult(result: Success | Failure): Record<string, unknown> {
@@ -155,12 +151,10 @@ function listLines(name: string, values: readonly unknown[], indent: string): st
   );
 }
 
-const hasFields = (value: unknown) => isObject(value) && Object.keys(value).length > 0;
-
 /** Returns undefined if a table does not suit the list. */
 function tableLines(name: string, values: readonly unknown[], indent: string): string[] | undefined {
   // A single object is easier to read as one line for each field.
-  if (values.length < 2 || !values.every(hasFields)) return undefined;
+  if (values.length < 2 || !values.every((value) => isObject(value) && Object.keys(value).length > 0)) return undefined;
 
   const columnNames = new Set<string>();
   const rows: ReadonlyMap<string, unknown>[] = [];

@@ -4,17 +4,16 @@ import { sentences } from '../util/human.js';
 import { countValues } from '../util/objects.js';
 import { counted, listed, longestName, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
-import { fitsBudget } from './answer-budget.js';
+import { fitsBudget, pickFields } from './answer-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
-import { resolveEndpoint, wireRequest } from './endpoint.js';
+import { wireRequest } from './endpoint.js';
 import { tooManyReads, unreadableAnswer } from './failure.js';
 import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
-import { pickFields } from './pick-fields.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadCount } from './read-limits.js';
 import { type Answer, readAnswer } from './read-reply.js';
 import { Refusal } from './refusal.js';
-import { clientOptions } from './resolve-call.js';
+import { clientOptions, resolveRequest } from './resolve-call.js';
 import type { ResolvedRead } from './resolved-call.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -28,51 +27,44 @@ export async function runRead(call: ResolvedRead, run: ReadRun): Promise<EndedOu
   const { operation, input, fields } = call;
   const reads = operation.manyReads?.(input);
   if (reads !== undefined) return runManyReads(call, reads, run);
-  const pages = operation.pages ?? onePage;
-  using readCount = run.startCount();
-  using client = openReadClient(call, readCount, run);
+  const pages = pagesOf(operation);
+  const hasBudget = pages.endsWithBudget === true && run.wantsWholeAnswer !== true;
   const fits = (state: unknown) =>
     fitsBudget(answerOf(pages.result(state, input, { mayHaveMore: false }), fields), fields !== undefined);
-  const hasBudget = pages.endsWithBudget === true && run.wantsWholeAnswer !== true;
-  const { now, onPage } = run;
-  const reduced = await readPages(call, pages, { client, readCount, now, onPage, ...(hasBudget && { fits }) });
-  if (reduced.kind === 'failed') return reduced;
-  const { state, missingFields } = reduced;
+  using readCount = run.startCount();
+  const end = await readPages(call, readCount, run, hasBudget ? fits : undefined);
+  if (end.kind === 'failed') return end;
+  const { state, missingFields, isCut } = end;
   if (missingFields.length > 0) run.log('debug', 'answer', { tool: operation.name, lacks: missingFields });
-  return outcomeOfPages(call, pages, reduced, await readFollowUp(call, state, run), run);
-}
-
-function outcomeOfPages(
-  call: ResolvedRead,
-  pages: PageReducer,
-  { state, firstUnread, mayHaveMore, ...reduced }: Reduced,
-  followUp: Fields | undefined,
-  context: CallContext,
-): EndedOutcome {
-  const recordOf = (isWhole: boolean) =>
-    pages.result(state, call.input, { followUp, unread: firstUnread, mayHaveMore, isWhole });
-  const outcome = outcomeOf(call, recordOf, reduced, context);
+  const followUp = await readFollowUp(call, state, run);
+  const outcome = outcomeOf(call, (isWhole) => end.recordOf({ followUp, isWhole }), end, run);
   // The view draws all parts of an upload, so it gets none if some may be missing.
-  const hasAll = context.hasView === true && firstUnread === undefined && !mayHaveMore;
-  const parts = hasAll ? pages.parts?.(state, call.input) : undefined;
+  const parts = run.hasView === true && !isCut ? pages.parts?.(state, input) : undefined;
   return { ...outcome, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
 
 function outcomeOf(
   { operation, input, fields, isOffered }: ResolvedRead,
   recordOf: (isWhole: boolean) => Fields,
-  { warnings, requestIds, retriedAttempts }: Pick<Reduced, 'warnings' | 'requestIds' | 'retriedAttempts'>,
+  { warnings, requestIds, retriedAttempts }: ReadFacts,
   { wantsWholeAnswer = false }: CallContext,
 ): Extract<EndedOutcome, { kind: 'succeeded' }> {
   // The marker of a shortened record leads on from its last entry, so that no entry is lost between two calls.
   const isWhole = wantsWholeAnswer || (fields !== undefined && fitsBudget(pickFields(recordOf(true), fields), true));
   const record = recordOf(isWhole);
   const answer = answerOf(record, fields);
+  const names = Object.keys(record);
+  // A field that exists may still be absent from an answer, for example the parts from a summary.
+  const hasNoneOfFields = Object.keys(answer).length === 0 && names.length > 0;
+  const shownNames = names.slice(0, 20).map((name) => quoted(name, longestName));
   const next = operation.next?.(record, input, isOffered);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),
-    warnings: [...warnings, ...nothingPickedWarning(record, answer)],
+    warnings: sentences(
+      ...warnings,
+      hasNoneOfFields && say`This answer has none of the fields that were asked for. It has ${listed(shownNames)}.`,
+    ),
     requestIds,
     ...(retriedAttempts.length > 0 && { attempts: retriedAttempts }),
     // Summary and next step are about the whole record.
@@ -80,6 +72,9 @@ function outcomeOf(
   };
   return { kind: 'succeeded', success };
 }
+
+const answerOf = (record: Fields, fields: readonly string[] | undefined): Fields =>
+  fields === undefined ? record : pickFields(record, fields);
 
 interface ReadingMany {
   readonly call: ResolvedRead;
@@ -112,22 +107,22 @@ async function runManyReads(call: ResolvedRead, reads: ManyReads, run: ReadRun):
     }
     step = reads.next(ends);
   }
-  const { warnings, ...reduced } = readSoFar.endWithPages(undefined);
+  const { warnings, ...facts } = readSoFar.facts();
   const { stopReason } = reading;
   const cut = stopReason && say`Only a part was read, ${stopReason}. Counts and sums are of this part.`;
-  return outcomeOf(call, step.value, { ...reduced, warnings: sentences(cut ?? false, ...warnings) }, run);
+  return outcomeOf(call, step.value, { ...facts, warnings: sentences(cut ?? false, ...warnings) }, run);
 }
 
 /** The first read fails the call, because nothing is known without it. */
 async function readOneOfMany(
   reading: ReadingMany,
   { tool, input }: { readonly tool: string; readonly input: Fields },
-): Promise<PartialReadEnd | Extract<ReadEnd, { kind: 'failed' }>> {
+): Promise<PartialReadEnd | FailedRead> {
   const { call, readCount, readSoFar, run } = reading;
   reading.stopReason ??= limitOf(reading);
   if (reading.stopReason !== undefined) return { kind: 'stopped' };
-  const operation = findRead(tool, call, run);
-  if (operation === undefined) return { kind: 'refused', code: 'NotAllowed' };
+  const operation = run.operations.find(({ name }) => name === tool);
+  if (operation?.effect !== 'read' || !call.isOffered(tool)) return { kind: 'refused', code: 'NotAllowed' };
   // Names that a service gives are checked like those of a call.
   if (!operation.input().safeParse(input).success) return { kind: 'refused', code: 'InvalidArguments' };
 
@@ -138,11 +133,9 @@ async function readOneOfMany(
     throw error;
   });
   if (end.kind === 'refused') return end;
-  if (end.kind === 'reduced') {
-    const { firstUnread: unread, mayHaveMore, state } = end;
+  if (end.kind === 'read') {
     readSoFar.addPart(end);
-    const { result } = operation.pages ?? onePage;
-    return { kind: 'read', record: result(state, input, { unread, mayHaveMore, isWhole: true }) };
+    return { kind: 'read', record: end.recordOf({ isWhole: true }) };
   }
   const { code, status, serviceSays } = end.failure;
   if (isFirst) return end;
@@ -158,26 +151,6 @@ function limitOf({ readCount, readSoFar, run: { signal }, reads }: ReadingMany):
   return reads < limits.reads && readSoFar.entries < limits.entries ? undefined : words(cutReasons.call);
 }
 
-function findRead(tool: string, { isOffered }: ResolvedRead, { operations }: CallDependencies): Operation | undefined {
-  const operation = operations.find(({ name }) => name === tool);
-  return operation?.effect === 'read' && isOffered(tool) ? operation : undefined;
-}
-
-const answerOf = (record: Fields, fields: readonly string[] | undefined): Fields =>
-  fields === undefined ? record : pickFields(record, fields);
-
-/** A field that exists may still be absent from an answer, for example the parts from a summary. */
-function nothingPickedWarning(record: Fields, answer: Fields): readonly SafeText[] {
-  const names = Object.keys(record);
-  if (Object.keys(answer).length > 0 || names.length === 0) return [];
-  return [
-    say`This answer has none of the fields that were asked for. It has ${listed(names.slice(0, 20).map((name) => quoted(name, longestName)))}.`,
-  ];
-}
-
-const openReadClient = (call: ResolvedRead, byteLimit: ReadCount, run: ReadRun) =>
-  run.openClient(call.endpoint, { ...clientOptions(call, run, run.signal), byteLimit });
-
 /** Returns undefined if the follow-up read is not allowed, fails, or takes too long. */
 async function readFollowUp(call: ResolvedRead, state: unknown, run: ReadRun): Promise<Fields | undefined> {
   const { followUpRead } = call.operation;
@@ -188,14 +161,9 @@ async function readFollowUp(call: ResolvedRead, state: unknown, run: ReadRun): P
 
   using limit = timeLimit(5000, run.signal);
   using readCount = run.startCount();
-  try {
-    const reduced = await readPart(call, { operation, input }, readCount, { ...run, signal: limit.signal });
-    if (reduced.kind === 'failed') return undefined;
-    const { firstUnread: unread, mayHaveMore } = reduced;
-    return (operation.pages ?? onePage).result(reduced.state, input, { unread, mayHaveMore });
-  } catch {
-    return undefined;
-  }
+  const part = readPart(call, { operation, input }, readCount, { ...run, signal: limit.signal });
+  const end = await part.catch(() => undefined);
+  return end?.kind === 'read' ? end.recordOf({}) : undefined;
 }
 
 /** Makes another read for a call. Its endpoint has the bucket of its own request. */
@@ -205,12 +173,10 @@ async function readPart(
   readCount: ReadCount,
   run: ReadRun,
 ): Promise<ReadEnd> {
-  const apiRequest = await operation.request(input);
-  const endpoint = resolveEndpoint(await call.account.cloud(), operation, call.endpoint.region, apiRequest.path);
-  const request = wireRequest(operation, apiRequest, endpoint);
-  const part: ResolvedRead = { ...call, operation, input, endpoint, request };
-  using client = openReadClient(part, readCount, run);
-  return await readPages(part, operation.pages ?? onePage, { client, readCount, now: run.now });
+  const { account, accountName: name, endpoint } = call;
+  const cloud = await account.cloud();
+  const resolved = await resolveRequest(operation, input, cloud, { account, name }, endpoint.region);
+  return await readPages({ ...call, operation, input, ...resolved }, readCount, { ...run, onPage: undefined });
 }
 
 type PageReducer = Omit<NonNullable<Operation['pages']>, 'page'>;
@@ -222,56 +188,72 @@ const onePage: PageReducer = {
   count: () => 1,
 };
 
-interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
-  readonly kind: 'reduced';
-  readonly state: unknown;
+const pagesOf = (operation: Operation): PageReducer => operation.pages ?? onePage;
+
+/** What the result of a read says besides the record. */
+interface ReadFacts extends Pick<Success, 'requestIds'> {
+  readonly warnings: readonly SafeText[];
   readonly missingFields: readonly string[];
   readonly retriedAttempts: readonly Attempt[];
   readonly entries: number;
-  readonly firstUnread?: PageStart;
-  /** True if nothing shows that the list is complete. */
-  readonly mayHaveMore: boolean;
 }
 
-interface PageReading extends Pick<CallDependencies, 'now'> {
-  readonly client: SignedClient;
-  readonly readCount: ReadCount;
-  readonly onPage?: CallContext['onPage'];
-  /** Absent if the answer has no budget. */
-  readonly fits?: (state: unknown) => boolean;
+interface PagesRead extends ReadFacts {
+  readonly kind: 'read';
+  readonly state: unknown;
+  recordOf(more: Pick<Parameters<PageReducer['result']>[2], 'followUp' | 'isWhole'>): Fields;
+  readonly cut: Cut | undefined;
+  /** True if some pages were not read, or nothing shows that the list is complete. */
+  readonly isCut: boolean;
 }
 
-type ReadEnd = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
+type FailedRead = { readonly kind: 'failed'; readonly failure: Failure };
+type ReadEnd = PagesRead | FailedRead;
 
+/** @param fits absent if the answer has no budget */
 async function readPages(
   call: ResolvedRead,
-  pages: PageReducer,
-  { client, readCount, now, onPage, fits }: PageReading,
+  readCount: ReadCount,
+  run: ReadRun,
+  fits?: (state: unknown) => boolean,
 ): Promise<ReadEnd> {
   const { input } = call;
+  const { limits } = readCount;
+  const pages = pagesOf(call.operation);
+  using client = run.openClient(call.endpoint, { ...clientOptions(call, run), byteLimit: readCount });
   const readSoFar = new ReadSoFar();
+  /** As JSON, to find pages that form a circle. */
+  const starts = new Set<string>();
   let state = pages.start(input);
+  const end = (cut?: Cut, doubt?: SafeText): PagesRead => {
+    const mayHaveMore = doubt !== undefined;
+    const recordOf: PagesRead['recordOf'] = (more) =>
+      pages.result(state, input, { unread: cut?.firstUnread, mayHaveMore, ...more });
+    const isCut = cut !== undefined || mayHaveMore;
+    return { kind: 'read', state, recordOf, cut, isCut, ...readSoFar.facts(cut, doubt) };
+  };
   let start: PageStart | undefined;
   for (let number = 1; ; number += 1) {
     const page = await requestPage(call, start, client, readCount);
-    if (page.kind === 'failed') return readSoFar.endWithFailure(page.failure);
-    if (page.kind === 'stopped') return readSoFar.endWithPages(state, page);
+    if (page.kind === 'failed') return readSoFar.failed(page.failure);
+    if (page.kind === 'stopped') return end(page);
 
     const { record, answeredAt } = page;
-    const step = pages.add(state, { record, number, answeredAt, receivedAt: now().toISOString() }, input);
+    const receivedAt = run.now().toISOString();
+    const step = pages.add(state, { record, number, answeredAt, receivedAt }, input);
     // No entry of the page is shown, so that the next call can begin with the page.
-    if (start !== undefined && fits?.(step.state) === false)
-      return readSoFar.endWithPages(state, { firstUnread: start, limit: 'answer' });
+    if (start !== undefined && fits?.(step.state) === false) return end({ firstUnread: start, limit: 'answer' });
     readSoFar.addPage(page, pages.count(record), step.warning);
     state = step.state;
-    if (step.kind === 'end') return readSoFar.endWithPages(state, undefined, step.doubt);
+    if (step.kind === 'end') return end(undefined, step.doubt);
 
     start = step.after;
-    const loop = readSoFar.findLoop(start, number);
-    if (loop !== undefined) return readSoFar.endWithPages(state, undefined, loop);
-    if (number >= readCount.limits.pages || readSoFar.entries >= readCount.limits.entries)
-      return readSoFar.endWithPages(state, { firstUnread: start, limit: 'call' });
-    onPage?.(number, readSoFar.entries);
+    const startText = JSON.stringify(start);
+    if (starts.has(startText)) return end(undefined, say`page ${number} leads back to where an earlier one began`);
+    starts.add(startText);
+    if (number >= limits.pages || readSoFar.entries >= limits.entries)
+      return end({ firstUnread: start, limit: 'call' });
+    run.onPage?.(number, readSoFar.entries);
   }
 }
 
@@ -311,12 +293,10 @@ async function requestPage(
     : answer;
 }
 
-/** Collects what the result of a read says besides the record. */
+/** Collects the facts of a read, page by page. */
 class ReadSoFar {
   readonly #missingFields = new Set<string>();
   readonly #retriedAttempts: Attempt[] = [];
-  /** As JSON, to find pages that form a circle. */
-  readonly #starts = new Set<string>();
   #requestIds: RequestIds = {};
   #pages = 0;
   readonly #pageWarnings = new Map<string, SafeText>();
@@ -326,70 +306,51 @@ class ReadSoFar {
     const { attempts, requestIds } = page.exchange;
     if (attempts.length > 1) this.#retriedAttempts.push(...attempts);
     this.#pages += 1;
-    for (const warning of sentences(...page.warnings, ofPage ?? false)) this.#addWarning(warning);
+    this.#addWarnings(sentences(...page.warnings, ofPage ?? false));
     for (const path of page.missingFields) this.#missingFields.add(path);
     this.#requestIds = requestIds;
     this.entries += entries;
   }
 
-  addPart({ entries, requestIds, warnings, firstUnread }: Reduced): void {
+  addPart({ entries, requestIds, warnings, cut }: PagesRead): void {
     this.entries += entries;
     this.#requestIds = requestIds;
     // The record says that the list was cut.
-    for (const warning of firstUnread === undefined ? warnings : warnings.slice(1)) this.#addWarning(warning);
+    this.#addWarnings(cut === undefined ? warnings : warnings.slice(1));
   }
 
   /** The page is named, because indexes in the warning count from its start. */
-  #addWarning(warning: SafeText): void {
-    if (!this.#pageWarnings.has(warning.text))
-      this.#pageWarnings.set(warning.text, this.#pages > 1 ? say`Page ${this.#pages}: ${warning}` : warning);
+  #addWarnings(warnings: readonly SafeText[]): void {
+    for (const warning of warnings)
+      if (!this.#pageWarnings.has(warning.text))
+        this.#pageWarnings.set(warning.text, this.#pages > 1 ? say`Page ${this.#pages}: ${warning}` : warning);
   }
 
-  #allWarnings(): SafeText[] {
+  facts(cut?: Cut, doubt?: SafeText): ReadFacts {
     const ofPages = [...this.#pageWarnings.values()];
     const unlisted = ofPages.length - maximumPageWarnings;
-    return sentences(
-      ...ofPages.slice(0, maximumPageWarnings),
-      unlisted > 0 && say`${unlisted} more warnings about pages were left out.`,
-    );
-  }
-
-  /** Returns a doubt if an earlier page had the same start, because reading would then never end. */
-  findLoop(start: PageStart, number: number): SafeText | undefined {
-    const startText = JSON.stringify(start);
-    if (this.#starts.has(startText)) return say`page ${number} leads back to where an earlier one began`;
-    this.#starts.add(startText);
-    return undefined;
-  }
-
-  endWithPages(state: unknown, cut?: Cut, doubt?: SafeText): Reduced {
-    const warnings = this.#allWarnings();
-    if (doubt !== undefined) warnings.unshift(say`The list may be incomplete, because ${doubt}.`);
-    if (cut !== undefined) warnings.unshift(cutWarning(cut.limit, this.#pages, this.entries));
     return {
-      kind: 'reduced',
-      state,
-      warnings,
+      warnings: sentences(
+        cut !== undefined &&
+          say`Only the first ${counted(this.#pages, 'page')} with ${counted(this.entries, 'entry')} were read, ${words(cutReasons[cut.limit])}. Counts, sums, and the first, oldest or largest are of these alone.`,
+        doubt !== undefined && say`The list may be incomplete, because ${doubt}.`,
+        ...ofPages.slice(0, maximumPageWarnings),
+        unlisted > 0 && say`${unlisted} more warnings about pages were left out.`,
+      ),
       missingFields: [...this.#missingFields],
       requestIds: this.#requestIds,
       retriedAttempts: this.#retriedAttempts,
       entries: this.entries,
-      ...(cut !== undefined && { firstUnread: cut.firstUnread }),
-      mayHaveMore: doubt !== undefined,
     };
   }
 
-  endWithFailure(failure: Failure): ReadEnd {
-    const warnings = this.#allWarnings();
+  failed(failure: Failure): FailedRead {
+    const { warnings } = this.facts();
     return { kind: 'failed', failure: warnings.length === 0 ? failure : { ...failure, warnings } };
   }
 }
 
 const maximumPageWarnings = 40;
-
-function cutWarning(limit: Cut['limit'], pages: number, entries: number): SafeText {
-  return say`Only the first ${counted(pages, 'page')} with ${counted(entries, 'entry')} were read, ${words(cutReasons[limit])}. Counts, sums, and the first, oldest or largest are of these alone.`;
-}
 
 const cutReasons = {
   call: 'as much as one call reads',

@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { longestKept } from '../calls/answer-budget.js';
-import { refusalAfter } from '../calls/endpoint.js';
 import type { FailedEntries } from '../calls/failed-entries.js';
-import { allFailed, type FailedCall, faultFacts, mistakeRefusal, serverFault } from '../calls/failure.js';
+import { allFailed, type FailedCall, faultFacts, refusalOfError, serverFault } from '../calls/failure.js';
 import type { EndedOutcome, Failure } from '../calls/outcome.js';
 import { visibleCaller } from '../calls/policy.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
@@ -66,7 +65,7 @@ async function beginAndSend(change: Change, call: ResolvedChange, run: ChangeRun
   const { id, tool } = change;
   const isAgain = change.state === 'begun';
   const ifUnknown = stepIfUnknown(call, now().toISOString());
-  using client = run.openClient(call.endpoint, clientOptions(call, run, run.signal));
+  using client = run.openClient(call.endpoint, clientOptions(call, run));
   // The parts count in the budget, and not the whole.
   const budget = call.parts === undefined ? call.budget.limit : undefined;
   const begun = isAgain
@@ -175,12 +174,10 @@ async function sendAndRead(
     const reply = await client.send(call.request);
     return { result: await readResult(call, reply, log), keyId: reply.keyId };
   } catch (error) {
+    if (error instanceof NotSent)
+      return { result: failed(notSent(change.tool, refusalOfError(error, call.operation, log))) };
     log('error', 'unexpected', faultFacts(call.operation, error));
-    const failure =
-      error instanceof NotSent
-        ? notSent(change.tool, refusalAfter(error) ?? mistakeRefusal(error))
-        : serverFault(call, error);
-    return { result: failed(failure) };
+    return { result: failed(serverFault(call, error)) };
   }
 }
 

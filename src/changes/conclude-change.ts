@@ -240,9 +240,9 @@ export const withNotes = (outcome: EndedOutcome, newNotes: readonly SafeText[]):
 export const withChangeId = (outcome: EndedOutcome, changeId: string): EndedOutcome =>
   withFields(outcome, () => ({ changeId }));
 
-const withFields = (
+export const withFields = (
   outcome: EndedOutcome,
-  fieldsOf: (given: Success | Failure) => Pick<Success & Failure, 'notes' | 'changeId'>,
+  fieldsOf: (given: Success | Failure) => Pick<Success & Failure, 'account' | 'changeId' | 'notes'>,
 ): EndedOutcome =>
   outcome.kind === 'failed'
     ? { ...outcome, failure: { ...outcome.failure, ...fieldsOf(outcome.failure) } }

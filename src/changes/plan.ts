@@ -1,4 +1,4 @@
-import { withDecodedSecretMarks } from '../calls/hide-secrets.js';
+import { withDecodedSecretMarks } from '../calls/call-secrets.js';
 import { hintsOf, knownDefaults } from '../calls/hints.js';
 import type { Plan, Risk } from '../calls/outcome.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';

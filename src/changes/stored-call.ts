@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { resolveAccount } from '../calls/account.js';
-import { refusalAfter, wireRequest } from '../calls/endpoint.js';
-import { faultFacts, mistakeRefusal } from '../calls/failure.js';
+import { wireRequest } from '../calls/endpoint.js';
+import { refusalOfError } from '../calls/failure.js';
 import { Refusal } from '../calls/refusal.js';
 import { resolveCall, secretsIn } from '../calls/resolve-call.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
@@ -73,9 +73,7 @@ export async function resolveAgain(change: Change, run: ChangeRun): Promise<Reso
     const request = await operation.request(call.input, undefined, tokenOf(change));
     return { ...call, request: wireRequest(operation, request, call.endpoint) };
   } catch (error) {
-    const refusal = refusalAfter(error);
-    if (refusal === undefined) log('error', 'unexpected', faultFacts(operation, error));
-    return refusal ?? mistakeRefusal(error);
+    return refusalOfError(error, operation, log);
   }
 }
 

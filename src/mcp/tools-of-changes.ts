@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ChangeTools } from '../call-stack.js';
+import { pickFields } from '../calls/answer-budget.js';
 import type { EndedOutcome } from '../calls/outcome.js';
-import { pickFields } from '../calls/pick-fields.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import { parsedBy } from '../calls/validate.js';
 import type { ChangeContext } from '../changes/change-context.js';

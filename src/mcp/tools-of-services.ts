@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { type Accounts, accountsFor, accountsOf } from '../calls/account.js';
-import { refusalAfter } from '../calls/endpoint.js';
 import type { EndedOutcome, Success } from '../calls/outcome.js';
 import { checkPolicy, isAllowed, type Principal } from '../calls/policy.js';
-import { Refusal, refusalFailure } from '../calls/refusal.js';
+import { Refusal, refusalAfter, refusalFailure } from '../calls/refusal.js';
 import { type ArgumentName, parsedBy } from '../calls/validate.js';
 import { findOperation, type ServiceCatalog } from '../models/service-catalog.js';
 import { exampleOf, type Operation, type OperationOutline } from '../tools/define-operation.js';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSecretFiles } from '../../src/calls/insert-secrets.js';
+import { createSecretFiles } from '../../src/calls/call-secrets.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pickFields } from '../../src/calls/pick-fields.js';
+import { pickFields } from '../../src/calls/answer-budget.js';
 
 const answer = {
   Volumes: [

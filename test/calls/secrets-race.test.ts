@@ -4,7 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createSecretFiles } from '../../src/calls/insert-secrets.js';
+import { createSecretFiles } from '../../src/calls/call-secrets.js';
 
 /** Whoever may write into the folder of secrets may exchange a file between its check and its reading. */
 

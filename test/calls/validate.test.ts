@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { fingerprint } from '../../src/calls/hide-secrets.js';
+import { fingerprint } from '../../src/calls/call-secrets.js';
 import { Refusal, refusalFailure } from '../../src/calls/refusal.js';
 import { validate } from '../../src/calls/validate.js';
 import { valueSchema } from '../../src/models/argument-schema.js';

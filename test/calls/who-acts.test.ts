@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { nextOf } from '../../src/calls/advice.js';
 import type { Failure, Success } from '../../src/calls/outcome.js';
-import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/calls/refusal.js';
-import { knownCodes } from '../../src/calls/remedies.js';
-import { httpFailures } from '../../src/calls/steps.js';
+import { nextOf, Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/calls/refusal.js';
+import { httpFailures, knownCodes } from '../../src/calls/remedies.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { Action, Actor, Next } from '../../src/tools/next.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { withoutSecrets } from '../../src/calls/hide-secrets.js';
+import { withoutSecrets } from '../../src/calls/call-secrets.js';
 import { makePlan } from '../../src/changes/plan.js';
 import { requestDigest, requestKey } from '../../src/changes/stored-call.js';
 import { fixedKeys } from '../../src/signing/keys.js';

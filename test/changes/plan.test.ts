@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fingerprint } from '../../src/calls/hide-secrets.js';
+import { fingerprint } from '../../src/calls/call-secrets.js';
 import { partsToShow } from '../../src/calls/resolve-call.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { acceptOf, makePlan, planDetails } from '../../src/changes/plan.js';

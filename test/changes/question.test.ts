@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fingerprint, withoutSecrets } from '../../src/calls/hide-secrets.js';
+import { fingerprint, withoutSecrets } from '../../src/calls/call-secrets.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { requestLines } from '../../src/calls/result-text.js';
 import { canBeShown, makePlan, planText, questionText } from '../../src/changes/plan.js';

@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../../src/calls/hide-secrets.js';
+import { withoutSecrets } from '../../src/calls/call-secrets.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { nextOf } from '../../src/calls/advice.js';
-import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/calls/refusal.js';
-import { knownCodes, type RemedyFacts, remedyFor } from '../../src/calls/remedies.js';
-import { httpFailures } from '../../src/calls/steps.js';
+import { nextOf, Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/calls/refusal.js';
+import { httpFailures, knownCodes, type RemedyFacts, remedyFor } from '../../src/calls/remedies.js';
 import { operations } from '../../src/tools/index.js';
 import { operatorMust } from '../../src/tools/next.js';
 import { distinct, type SafeText, say, textFor } from '../../src/util/safe-text.js';

@@ -157,7 +157,6 @@ test.each([
     'defined',
     [
       'calls/account.ts',
-      'calls/advice.ts',
       'calls/endpoint.ts',
       'calls/failure.ts',
       'calls/policy.ts',
