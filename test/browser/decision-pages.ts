@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterEach } from 'vitest';
 import { type DecisionsSetup, serveDecisions } from '../support/decisions.js';
-import { freePort } from '../support/postgres.js';
+import { freePort } from '../support/free-port.js';
 import type { Browser } from './browser.js';
 
 /** Servers with the page for decisions, and people in front of it. A test's servers and pages are closed after it. */

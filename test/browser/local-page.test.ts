@@ -80,7 +80,7 @@ test('two changes are decided in one tab, one after the other, and the agent lea
   const { call, get } = await connect();
   const first = await call();
   expect(first).toMatchObject({ outcome: 'waiting' });
-  await vi.waitFor(() => expect(opened()).toHaveLength(1), 5_000);
+  await vi.waitFor(() => expect(opened()).toHaveLength(1));
   const page = await browser.open(addressIn(opened()[0] ?? ''));
   const view = page.frameLocator('iframe');
   await view.getByRole('button', { name: 'Do nothing' }).waitFor();
@@ -105,7 +105,7 @@ test('two changes are decided in one tab, one after the other, and the agent lea
 test('the file with the address is ours alone, and gone once the tab is up, which says when the server has ended', async () => {
   const { client, call } = await connect();
   await call();
-  await vi.waitFor(() => expect(opened()).toHaveLength(1), 5_000);
+  await vi.waitFor(() => expect(opened()).toHaveLength(1));
   const [file = ''] = opened();
   const path = fileURLToPath(file);
   expect([path, dirname(path)].map((one) => statSync(one).mode & 0o777)).toEqual([0o600, 0o700]);
@@ -131,7 +131,7 @@ test('over HTTP without authentication, the same page opens, and no answer or lo
     const { call, get } = await connectTo(new StreamableHTTPClientTransport(server.url) as Transport);
     const waiting = await call();
     expect(waiting).toMatchObject({ outcome: 'waiting' });
-    await vi.waitFor(() => expect(opened()).toHaveLength(1), 5_000);
+    await vi.waitFor(() => expect(opened()).toHaveLength(1));
     const address = addressIn(opened()[0] ?? '');
     const page = await browser.open(address);
     const view = page.frameLocator('iframe');

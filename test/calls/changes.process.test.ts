@@ -13,11 +13,13 @@ import { runServer } from '../support/server-process.js';
 let folder: string;
 let cloud: CapturingServer;
 let answerAfterMs = 0;
+const whenArrived = new Set<() => void>();
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'cloudops-changes-'));
   answerAfterMs = 0;
   cloud = await startServer((_request, response) => {
     setTimeout(() => response.end('{"instance":{"instanceId":"s"}}'), answerAfterMs);
+    for (const act of whenArrived) act();
   });
 });
 afterEach(async () => {
@@ -47,20 +49,21 @@ const moments: readonly Moment[] = ['before the intent', 'at any time', 'after s
 async function killAt(moment: Moment, instanceIds: readonly string[], journal: string, count = 1): Promise<void> {
   const server = startRaw(settings({ CLOUDOPS_JOURNAL: journal, CLOUDOPS_LOG_LEVEL: 'error' }));
   const kill = () => server.child.kill('SIGKILL');
-  const poll = setInterval(() => {
+  const killIfSent = () => {
     if (moment === 'after sending' && instanceIds.filter((instanceId) => arrived(instanceId) > 0).length >= count)
       kill();
-  }, 1);
+  };
+  whenArrived.add(killIfSent);
   if (moment === 'before the intent') setTimeout(kill, 100 + Math.random() * 60);
   // Usually while the intents are written or sent.
-  if (moment === 'at any time') setTimeout(kill, 300 + Math.random() * 700);
+  if (moment === 'at any time') void server.response(0).then(() => setTimeout(kill, Math.random() * 400));
   for (const [index, instanceId] of instanceIds.entries()) server.send({ ...restore(instanceId), id: index + 1 });
   if (moment === 'after the answer') {
     await Promise.all(instanceIds.slice(0, count).map((_, index) => server.response(index + 1)));
     kill();
   }
   await server.ended;
-  clearInterval(poll);
+  whenArrived.delete(killIfSent);
 }
 
 test('200 changes of 50 servers that are killed at every step: the journal tells the truth, or says that it is unknown', async () => {
@@ -94,9 +97,10 @@ test('200 changes of 50 servers that are killed at every step: the journal tells
   const by = (outcome: string) => changes.filter(({ state }) => state === outcome).length;
   expect(by('accepted') + by('unknown')).toBeGreaterThanOrEqual(acted);
   expect(by('accepted')).toBeLessThanOrEqual(acted);
-  expect(acted).toBeGreaterThan(60);
-  expect(by('unknown')).toBeGreaterThan(20);
-}, 240_000);
+  // So many at least, because 24 servers were killed for 1 to 4 changes that had arrived, half of them before the cloud answered the last.
+  expect(acted).toBeGreaterThanOrEqual(60);
+  expect(by('unknown')).toBeGreaterThanOrEqual(12);
+});
 
 test('what a killed process left open is told at the next start, and once to the agent', async () => {
   await killAt('after sending', ['left-open'], join(folder, 'journal.db'));

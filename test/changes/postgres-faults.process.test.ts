@@ -22,7 +22,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
   let number = 0;
   beforeAll(async () => {
     postgres = await startPostgres();
-  }, 120_000);
+  });
   afterAll(() => postgres.remove());
   beforeEach(() => {
     number += 1;
@@ -109,14 +109,14 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
       expect(inUse()).toBe(5);
       hang('');
       await ended;
-      await expect.poll(() => store.unwritten(), { timeout: 20_000 }).toBe(0);
+      await expect.poll(() => store.unwritten()).toBe(0);
       const states = sql(
         "select state || ' ' || request_key from cloudops_changes where length(request_key) = 1 order by 1",
       );
       expect(states.split('\n')).toEqual(keys.map((key) => `not sent ${key}`));
       expect(await store.find(first.id)).toMatchObject({ state: 'accepted' });
       expect(await begin(store, { requestKey: 'a' })).toMatchObject({ kind: 'begun' });
-    }, 60_000);
+    });
 
     test('does not keep a server from ending', async () => {
       const store = open(postgres.url(database), 0, impatient);
@@ -125,7 +125,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
       expect((await begin(store)).kind).toBe('unwritable');
       await store.close();
       opened = [];
-    }, 60_000);
+    });
   });
 
   test('without tables, and a role that may not make them, says who has to', async () => {

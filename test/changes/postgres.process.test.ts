@@ -39,7 +39,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
   beforeAll(async () => {
     certificate = makeCertificate('127.0.0.1');
     postgres = await startPostgres(certificate);
-  }, 120_000);
+  });
   afterAll(() => {
     postgres.remove();
     certificate.remove();
@@ -131,7 +131,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await postgres.start();
     expect(await stateOf(first.id)).toBe('accepted');
     expect(await stateOf(second.id)).toBe('begun');
-  }, 120_000);
+  });
 
   test('while the database is away nothing begins, and when it is back the same process goes on', async () => {
     const store = open();
@@ -149,7 +149,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     expect(await stateOf(first.id)).toBe('accepted');
     expect(await kinds([store], different())).toEqual(['begun']);
     expect(await kinds([store])).toEqual(['duplicate']);
-  }, 120_000);
+  });
 
   test('a decline that the database did not get binds this process, and is written when the database is back', async () => {
     const store = open();
@@ -163,7 +163,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await postgres.start();
     await expect.poll(() => stateOf(change.id)).toBe('declined');
     expect(await store.decide(change.id, off)).toMatchObject({ kind: 'late' });
-  }, 120_000);
+  });
 
   test('who waits for another server does not wait for ever, and goes ahead when its connection is gone', async () => {
     const store = open();

@@ -109,7 +109,7 @@ describe.skipIf(!hasPostgres())('with a store in PostgreSQL', () => {
   let postgres: Postgres;
   beforeAll(async () => {
     postgres = await startPostgres();
-  }, 120_000);
+  });
   afterAll(() => postgres.remove());
   describeProcesses((name) => postgres.url(name));
 });

@@ -37,7 +37,7 @@ afterEach(async () => {
 
 const now = () => new Date();
 const open = (at = path, options = {}): Changes => {
-  const engine = createSqlite(at, { clock: wallClock(now), longestWaitMs: 500, ...options });
+  const engine = createSqlite(at, { clock: wallClock(now), longestWaitMs: 60_000, ...options });
   const store = createChanges(engine, { process: processOn('here') });
   opened.push(store);
   return store;
@@ -231,6 +231,7 @@ describe('a file that is replaced while a server has it open', () => {
 });
 
 describe('a lock of another program', () => {
+  const impatient = { longestWaitMs: 500 };
   const lock = async () => {
     const { DatabaseSync } = await loadSqlite();
     const db = new DatabaseSync(path);
@@ -242,7 +243,7 @@ describe('a lock of another program', () => {
   };
 
   test('that is short is awaited, while other work of the process goes on', async () => {
-    const store = open(path, { longestWaitMs: 60_000 });
+    const store = open();
     await kindOf(store);
     const unlock = await lock();
     const begun = kindOf(store);
@@ -254,7 +255,7 @@ describe('a lock of another program', () => {
   });
 
   test('that is long lets nothing begin, with a reason; the ending of a change is written when it is gone', async () => {
-    const store = open();
+    const store = open(path, impatient);
     const { id } = await begin(store);
     const approved = newChange({ requestKey: 'other' });
     await store.add(approved, { lifetimeMs, approved: off });
@@ -273,7 +274,7 @@ describe('a lock of another program', () => {
   });
 
   test('a decline binds this process at once, and counts, although it is not written yet', async () => {
-    const store = open();
+    const store = open(path, impatient);
     const change = newChange();
     await store.add(change, { lifetimeMs });
     const unlock = await lock();

@@ -27,7 +27,7 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
   let number = 0;
   beforeAll(async () => {
     place = await prepare();
-  }, 120_000);
+  });
   afterAll(() => place.remove());
   beforeEach(() => {
     number += 1;

@@ -8,7 +8,7 @@ describe.skipIf(!hasPostgres())('of a database', () => {
   beforeAll(async () => {
     postgres = await startPostgres();
     postgres.sql('postgres', `create role worker login password '${decodeURIComponent(password)}'`);
-  }, 120_000);
+  });
   afterAll(() => postgres.remove());
 
   const tablesOf = (database: string) =>

@@ -61,7 +61,7 @@ test('one whose tokens file cannot be read is not ready until it can', async () 
   expect(await server.metrics()).toContain('\ncloudops_authentication_ready 0\n');
   expect(server.logged()).toContainEqual(expect.objectContaining({ level: 'error', event: 'tokens file' }));
   renameSync(away, file);
-  await vi.waitFor(async () => expect(await readiness()).toEqual([200, { status: 'ready' }]), 5_000);
+  await vi.waitFor(async () => expect(await readiness()).toEqual([200, { status: 'ready' }]));
   await server.stop();
   rmSync(folder, { recursive: true });
 });

@@ -81,7 +81,7 @@ function expectPrinted(command: string, printed: string, shown: string): void {
 describe.each(documents)('%s', (document) => {
   const blocks = fences(document, 'console');
   if (blocks.length > 0)
-    test('its commands print what it says', { timeout: 120_000 }, () => {
+    test('its commands print what it says', () => {
       const home = newcomer();
       folders.push(home);
       const { folder, env } = home;

@@ -104,7 +104,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/calls/validate.test.ts', '90,000 of them are refused before anything is compared'],
     ['test/tools/bounds.test.ts', 'of %i characters is refused in few words'],
     ['test/http/serve.test.ts', 'a message has 5,000 values at most'],
-    ['test/http/attacks.process.test.ts', '%s take little memory, and health is told within 100 ms meanwhile'],
+    ['test/http/attacks.process.test.ts', '%s take little memory, and health is told meanwhile'],
   ],
   'Text in an answer gives the agent orders': [
     ['test/calls/telling.test.ts', 'fields with the names of ours stand under the answer, in text and structure'],

@@ -35,7 +35,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     );
     postgres = await startPostgres();
     pgBouncer = await startPgBouncer(postgres.url('behind'));
-  }, 120_000);
+  });
   afterAll(async () => {
     await pgBouncer.stop();
     postgres.remove();

@@ -5,6 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { changeToolNames } from '../../src/mcp/server-tools.js';
+import { changedTimers } from '../support/changed-timers.js';
 import {
   type Fleet,
   fleetSettings,
@@ -19,7 +20,6 @@ import { offeredBy, openPolicy } from '../support/operations.js';
 import { readAsAPerson } from '../support/person.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
 import { startRecoveringPostgres } from '../support/recovering-postgres.js';
-import { shorterTimers } from '../support/shorter-timers.js';
 
 /** Three replicas over HTTP behind a proxy that sends each request to the next replica. */
 describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () => {
@@ -31,7 +31,7 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
 
   beforeAll(async () => {
     postgres = await startPostgres();
-  }, 120_000);
+  });
   afterAll(() => postgres.remove());
   beforeEach(async () => {
     number += 1;
@@ -175,7 +175,7 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     sql('grant pg_read_all_data, pg_write_all_data to renewed');
     const { CLOUDOPS_JOURNAL: _, ...others } = settings('off');
     // The pause between two checks of a journal that fails is half a second in place of three.
-    const env = { ...others, CLOUDOPS_JOURNAL_FILE: file, ...shorterTimers({ 3000: 500 }) };
+    const env = { ...others, CLOUDOPS_JOURNAL_FILE: file, ...changedTimers({ 3000: 500 }) };
     const replica = await startHttpProcess([], { env });
     fleet.replicas.push(replica);
     const reachable = async () => /\ncloudops_journal_reachable (\d)/.exec(await replica.metrics())?.[1];
@@ -185,13 +185,13 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     const cutOff = "select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = 'renewed'";
     sql(`alter role renewed set default_transaction_read_only = on; ${cutOff}`);
     expect(JSON.stringify(await restore(client, 'refused'))).toContain('JournalUnavailable');
-    await expect.poll(reachable, { timeout: 5_000 }).toBe('0');
+    await expect.poll(reachable).toBe('0');
     const reason = { event: 'journal', error: expect.stringMatching(/25006$/) };
     expect(replica.logged()).toContainEqual(expect.objectContaining(reason));
 
     sql(`alter role renewed reset default_transaction_read_only; alter role renewed password 'second'; ${cutOff}`);
     writeFileSync(file, address('second'));
-    await expect.poll(reachable, { timeout: 15_000 }).toBe('1');
+    await expect.poll(reachable).toBe('1');
     expect((await restore(client, 'made')).isError).not.toBe(true);
     rmSync(folder, { recursive: true });
   });

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import { auth, type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -7,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { createIssuerKeys } from '../../src/http/issuer-keys.js';
 import { createHttpClient } from '../../src/transport/http-client.js';
+import { freePort } from '../support/free-port.js';
 import { message, post, serveInProcess } from '../support/http-in-process.js';
 import { signInAs, startIdentityProvider } from '../support/identity-provider.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
@@ -37,21 +37,13 @@ function clientProvider() {
   return { provider, kept };
 }
 
-/** Returns a free port, because the audience names the port before the server listens. */
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-
 describe('with a certified identity provider', () => {
   const httpClient = createHttpClient();
   let issuer: Awaited<ReturnType<typeof startIdentityProvider>>;
   let server: Awaited<ReturnType<typeof serveInProcess>>;
   const refused: string[] = [];
   beforeAll(async () => {
+    // The audience names the port before the server listens.
     const port = await freePort();
     const audience = `http://127.0.0.1:${port}/mcp`;
     issuer = await startIdentityProvider(audience);

@@ -30,7 +30,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     fleet = await startFleet(settings, (replica, body) => {
       if (JSON.parse(body).method === 'tools/call') called.push(replica);
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await fleet.close();
     await cloud.close();

@@ -109,8 +109,9 @@ describe('a session', () => {
 
 test('a call that waits for a decision leaves its place to others', async () => {
   const server = await serve({
-    limits: { concurrentCalls: 1, waitMs: 3000 },
-    caller: { statusWaitMs: 10_000 },
+    // Whoever waits for a place waits for longer than the call for its decision.
+    limits: { concurrentCalls: 1, waitMs: 120_000 },
+    caller: { statusWaitMs: 60_000 },
   });
   const client = await openSession(server.url, { capabilities: apps });
   const planned = await client.call('restore_instance', restore);

@@ -93,7 +93,7 @@ test('an issuer, its sign-in and a webhook are reached through the proxy', async
     authorization: `Bearer ${await tokenOf('alice', 'cloudops:read cloudops:write')}`,
   });
   expect(Object((await answerOf(asked)).result?.structuredContent)).toMatchObject({ outcome: 'waiting' });
-  await vi.waitFor(() => expect(announced).toEqual([expect.stringContaining('wiki')]), 5000);
+  await vi.waitFor(() => expect(announced).toEqual([expect.stringContaining('wiki')]));
 
   const browser = browserOf({ origin: server.origin, publicUrl });
   const location = new URL((await browser.get('/decisions/start')).headers.get('location') ?? '');

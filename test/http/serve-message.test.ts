@@ -275,12 +275,12 @@ describe('requests that wait behind another on their connection end with it', ()
     ];
     const socket = connect(server.port, '127.0.0.1');
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`.repeat(20));
-    await vi.waitFor(() => expect(asked).toHaveLength(20), 5000);
+    await vi.waitFor(() => expect(asked).toHaveLength(20));
     // The later answers are ready, and have no socket yet.
     for (const answer of asked.slice(1)) answer();
     expect(await server.metrics()).toMatch(/cloudops_concurrent_calls 20\n/);
     socket.destroy();
-    await vi.waitFor(async () => expect(await server.metrics()).toMatch(/cloudops_concurrent_calls 0\n/), 5000);
+    await vi.waitFor(async () => expect(await server.metrics()).toMatch(/cloudops_concurrent_calls 0\n/));
     expect(warnings).toEqual([]);
     await server.close();
     await cloud.close();

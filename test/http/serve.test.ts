@@ -240,7 +240,8 @@ describe('slow clients are cut off', () => {
     socket.resume();
     attack(socket);
     await closed;
-    expect((await post(server.url, message('ping'))).status).toBe(200);
+    // A busy machine takes longer than this limit allows now and then.
+    await expect.poll(async () => (await post(server.url, message('ping'))).status).toBe(200);
     await server.close();
   });
 });

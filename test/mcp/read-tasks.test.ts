@@ -48,14 +48,15 @@ async function serve(options: ServerOptions = {}) {
 test('a long read is a task, which says how far it is, and ends with the result of the call', async () => {
   const server = await serve({ taskAfterMs: 50 });
   const { result: task } = await server.send(call());
-  expect(task).toMatchObject({
-    resultType: 'task',
-    status: 'working',
-    statusMessage: expect.stringMatching(
-      /^list_parts: 1 page read, 1 entry\. .* a restart loses it, and then call again\.$/,
-    ),
-  });
-  expect(await server.get(task?.taskId)).toMatchObject({ status: 'working' });
+  expect(task).toMatchObject({ resultType: 'task', status: 'working' });
+  await expect
+    .poll(() => server.get(task?.taskId))
+    .toMatchObject({
+      status: 'working',
+      statusMessage: expect.stringMatching(
+        /^list_parts: 1 page read, 1 entry\. .* a restart loses it, and then call again\.$/,
+      ),
+    });
   server.answer();
   await expect.poll(async () => (await server.get(task?.taskId)).status).toBe('completed');
   const { result } = await server.get(task?.taskId);
@@ -65,6 +66,7 @@ test('a long read is a task, which says how far it is, and ends with the result 
 test('cancelling stops the read', async () => {
   const server = await serve({ taskAfterMs: 50 });
   const { taskId } = Object((await server.send(call())).result);
+  await expect.poll(() => server.opened).toHaveLength(1);
   const signal = server.opened[0]?.[1].signal;
   expect(signal?.aborted).toBe(false);
   expect(await server.about('cancel', taskId)).toMatchObject({ result: { resultType: 'complete' } });

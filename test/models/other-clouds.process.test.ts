@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { freePort } from '../support/postgres.js';
+import { freePort } from '../support/free-port.js';
 import { type RawServer, startRaw, toolCall } from '../support/raw-client.js';
 
 /**

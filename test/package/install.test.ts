@@ -22,8 +22,8 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { changeTools } from '../../src/mcp/server-tools.js';
 import { settingsOf, startReal } from '../s3/start.js';
+import { freePort } from '../support/free-port.js';
 import { offeredBy, sandboxPolicy } from '../support/operations.js';
-import { freePort } from '../support/postgres.js';
 import { cleanEnv } from '../support/server-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-package-'));

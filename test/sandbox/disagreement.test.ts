@@ -437,7 +437,7 @@ describe.each(subjects)('$operation.name', (subject) => {
       // A failure prints its seed; set it here to see it again.
       { numRuns: runs, seed: 20_261_121 },
     );
-  }, 120_000);
+  });
 
   test('the inputs reached every rule, and a good share was accepted', () => {
     expect(waysToBreak(subject.rules).filter((way) => !refused.has(way))).toEqual([]);

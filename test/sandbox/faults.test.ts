@@ -10,7 +10,7 @@ import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { never, testCaller } from '../support/caller.js';
+import { never, type TestCallerOptions, testCaller } from '../support/caller.js';
 import { uploadArguments as list } from '../support/sandbox.js';
 
 const faultsOf = (text: string) => createFaults(parseFaults(text), () => 0.5);
@@ -21,12 +21,11 @@ const now = () => new Date('2026-11-20T12:00:00Z');
 const started: Sandbox[] = [];
 afterAll(() => Promise.all(started.map((sandbox) => sandbox.close())));
 
-/** A sandbox that fails, and a client with little patience. */
+/** A sandbox that fails, and what calls it, with limits of its own if it is to have little patience. */
 async function startFaulty(fault: string) {
   const sandbox = await startSandbox({ now, fault });
   started.push(sandbox);
-  const limits = { headersMs: 250, bodyMs: 250 };
-  return async (operation: Operation, args: object) => {
+  return async (operation: Operation, args: object, limits: NonNullable<TestCallerOptions['limits']> = {}) => {
     const caller = testCaller('', { cloud: sandbox.cloud, now, limits, maximumAttempts: 4 });
     const result = await caller.call(operation, args, { signal: never });
     await caller.close();
@@ -76,14 +75,13 @@ const rows: readonly Row[] = [
   { fault: 'no-marker*1', read: ok(2) },
 ];
 
-const isWaiting = ({ fault }: Row) => fault === 'hang' || fault === 'slow-body:3000';
+const patience: Readonly<Record<string, NonNullable<TestCallerOptions['limits']>>> = {
+  hang: { headersMs: 250 },
+  'slow-body:3000': { bodyMs: 250 },
+};
 
-/** Those that only wait do so together; others would make them late. */
-describe.each([
-  ['waits', describe.concurrent, rows.filter(isWaiting)],
-  ['answers', describe, rows.filter((row) => !isWaiting(row))],
-] as const)('a cloud that %s', (_kind, describeRows, chosen) => {
-  describeRows.each(chosen)('$fault', (row) => {
+describe('a cloud with the fault', () => {
+  describe.each(rows)('$fault', (row) => {
     if ('read' in row) {
       test('a read', async () => {
         const call = await startFaulty(`list_parts=${row.fault}`);
@@ -102,7 +100,7 @@ describe.each([
     test(`a change, which is ${acted ? 'carried out' : 'not carried out'}`, async () => {
       const times = fault.includes('*') ? '' : `*${change.requests}`;
       const call = await startFaulty(`restore_instance=${fault}${times}`);
-      const result = await call(restoreInstance, restore);
+      const result = await call(restoreInstance, restore, patience[fault]);
       const outcome = result.ok ? 'ok' : result.text.includes('has an unknown outcome') ? 'unknown' : 'failed';
       expect({ outcome, requests: result.requests }, result.text).toEqual({
         outcome: change.outcome,

@@ -5,7 +5,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort, unprivileged } from './postgres.js';
+import { freePort } from './free-port.js';
+import { unprivileged } from './postgres.js';
 
 /** Where Debian's package puts it. */
 const program = '/usr/sbin/pgbouncer';

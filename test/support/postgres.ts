@@ -1,9 +1,9 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './free-port.js';
 
 /** Where Debian's package puts the server's programs, by version. */
 const versions = '/usr/lib/postgresql';
@@ -132,14 +132,4 @@ export async function startPostgres(certificate?: { readonly key: Buffer; readon
 export function unprivileged(): { uid?: number; gid?: number } {
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return process.getuid?.() === 0 ? { uid: id('-u'), gid: id('-g') } : {};
-}
-
-/** Returns a port that is free at present. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { never, testCaller } from '../support/caller.js';
+import { never, type TestCallerOptions, testCaller } from '../support/caller.js';
 import { response, type Script, type ScriptedServer, startScripted } from '../support/scripted-server.js';
 
 /**
@@ -365,9 +365,14 @@ const now = () => new Date('2026-11-20T12:00:00Z');
 const restore = { backupId: 'a'.repeat(32), instanceId: 's' };
 const list = { bucket: 'b', object: 'o', uploadId: 'u' };
 
-async function run(script: Script, reads: boolean, limitMs: number, maximumAttempts = 4) {
+async function run(
+  script: Script,
+  reads: boolean,
+  limits: NonNullable<TestCallerOptions['limits']>,
+  maximumAttempts = 4,
+) {
   const started = await startScripted(script);
-  const caller = testCaller(started.origin, { now, maximumAttempts, limits: { headersMs: limitMs, bodyMs: limitMs } });
+  const caller = testCaller(started.origin, { now, maximumAttempts, limits });
   const result = await caller.call(reads ? listParts : restoreInstance, reads ? list : restore, { signal: never });
   await caller.close();
   await started.close();
@@ -377,8 +382,8 @@ async function run(script: Script, reads: boolean, limitMs: number, maximumAttem
 /** Rows that wait for a time-out try twice only, so that the table stays quick. */
 const attemptsOf = ({ requests }: Told) => (requests === 2 ? 2 : 4);
 
-async function check(script: Script, reads: boolean, limitMs: number, told: Told) {
-  const { result, requests } = await run(script, reads, limitMs, attemptsOf(told));
+async function check(script: Script, reads: boolean, limits: NonNullable<TestCallerOptions['limits']>, told: Told) {
+  const { result, requests } = await run(script, reads, limits, attemptsOf(told));
   expect(requests, result.text).toBe(told.requests);
   expect(result.ok, result.text).toBe(told.outcome === 'ok');
   if (told.outcome !== 'ok') expect(result.text.split('\n')[0]).toMatch(told.outcome);
@@ -388,15 +393,17 @@ async function check(script: Script, reads: boolean, limitMs: number, told: Told
 }
 
 const isWaiting = ({ fault }: Row) => fault.startsWith('stall');
+const isBody = ({ fault }: Row) => fault.includes('body');
 
-/** Those that only wait for a time limit do so together. The others have a limit that no busy machine reaches. */
+/** Those that only wait for a time limit do so together. All others have the usual limits, which no busy machine reaches. */
 describe.each([
-  ['waits', describe.concurrent, 150, rows.filter(isWaiting)],
-  ['answers', describe, 60_000, rows.filter((row) => !isWaiting(row))],
-] as const)('a service that %s', (_kind, describeRows, limitMs, chosen) => {
+  ['waits', describe.concurrent, { headersMs: 150 }, rows.filter((row) => isWaiting(row) && !isBody(row))],
+  ['waits in the body', describe.concurrent, { bodyMs: 150 }, rows.filter((row) => isWaiting(row) && isBody(row))],
+  ['answers', describe, {}, rows.filter((row) => !isWaiting(row))],
+] as const)('a service that %s', (_kind, describeRows, limits, chosen) => {
   describeRows.each(chosen)('$fault', ({ script, read, change }) => {
-    test('read', () => check(script, true, limitMs, read));
-    test('change', () => check(script, false, limitMs, change));
+    test('read', () => check(script, true, limits, read));
+    test('change', () => check(script, false, limits, change));
   });
 });
 

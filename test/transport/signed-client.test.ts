@@ -20,7 +20,7 @@ const clientWith = (httpClient: HttpClient, maximumAttempts = 1) =>
     sleep: async () => undefined,
     random: () => 0.5,
     log: () => undefined,
-    timeoutMs: 1000,
+    timeoutMs: 60_000,
     maximumAttempts,
   });
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createHttpClient } from '../../src/transport/http-client.js';
-import { freePort } from '../support/postgres.js';
+import { freePort } from '../support/free-port.js';
 import { portOf } from '../support/tunnel-proxy.js';
 
 /** Requests through Squid as Debian installs it: plain HTTP in absolute form, tunnels only to port 443, and a password. */
@@ -62,8 +62,8 @@ shutdown_lifetime 1 seconds
     // Squid gives up the rights of root, and reads its files again afterwards.
     execFileSync('chmod', ['-R', 'a+rX', folder]);
     program = spawn(squid, ['-N', '-n', `cloudops${proxyPort}`, '-f', file('squid.conf')], { stdio: 'ignore' });
-    await vi.waitFor(() => connected(proxyPort), { timeout: 20_000 });
-  }, 30_000);
+    await vi.waitFor(() => connected(proxyPort));
+  });
   afterAll(async () => {
     program?.kill();
     if (program !== undefined && program.exitCode === null) await once(program, 'exit');

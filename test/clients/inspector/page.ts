@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import { startBrowser } from '../../browser/browser.js';
-import { freePort } from '../../support/postgres.js';
+import { freePort } from '../../support/free-port.js';
 import { installClient } from '../client.js';
 
 /** The Inspector's page, with its servers listed. */
