@@ -4,9 +4,7 @@ import { isObject, leavesOf, textAt, valueAt } from '../util/objects.js';
 import { hiddenInAnswer } from '../util/quote.js';
 import { defined, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** Maximum number of single values, of lists, and of names in each list. */
-const scalarsShown = 8;
-const listsShown = 4;
+/** Maximum number of names in a list. */
 const namesShown = 3;
 /** Length limit of each value (characters). */
 const longestShown = 60;
@@ -57,7 +55,7 @@ function thingIn(operationName: string, record: Fields): Fields {
 
 function factsIn(record: Fields): readonly SafeText[] {
   const scalars = scalarsOf(record)
-    .slice(0, scalarsShown)
+    .slice(0, 8)
     .map(([path, value]) =>
       typeof value === 'string'
         ? say`${own(path)} ${quoted(value, longestShown)}`
@@ -65,7 +63,7 @@ function factsIn(record: Fields): readonly SafeText[] {
     );
   const lists = listsIn(record)
     .sort((a, b) => Number(isTags(b)) - Number(isTags(a)) || b.entries.length - a.entries.length)
-    .slice(0, listsShown);
+    .slice(0, 4);
   return [...scalars, ...lists.map((list) => (isTags(list) ? tagsText(list) : listText(list)))];
 }
 

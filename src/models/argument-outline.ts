@@ -25,8 +25,6 @@ const details: readonly Detail[] = [
   { required: 80, optional: 0, depth: 1, room: 2800 },
   { required: 0, optional: 0, depth: 0, room: 3600 },
 ];
-/** Length limit of the names of the other arguments (characters). */
-const roomForNames = 1200;
 const mostValues = 8;
 const mostFields = 12;
 
@@ -53,7 +51,7 @@ function fitting(fields: readonly Member[], [detail, ...shorter] = details): Arg
   const shown = countOfFitting(lines, detail.room, ([name, text]) => name.length + text.length + 4);
   if (shown < lines.length && shorter.length > 0) return fitting(fields, shorter);
   const names = sorted.slice(shown).map(({ name }) => name);
-  const named = countOfFitting(names, roomForNames, (name) => name.length + 2);
+  const named = countOfFitting(names, 1200, (name) => name.length + 2);
   const unnamed = names.length - named;
   const more = [...names.slice(0, named), ...(unnamed > 0 ? [`and ${unnamed} more`] : [])];
   return { arguments: Object.fromEntries(lines.slice(0, shown)), more };

@@ -106,12 +106,7 @@ export function valueSchema(member: Member, around: readonly string[] = []): z.Z
     case 'boolean':
       return flag();
     case 'timestamp':
-      return z
-        .string()
-        .refine(
-          (value) => isoTime.test(value) && !Number.isNaN(Date.parse(value)),
-          'must be a time in ISO 8601, such as 2026-11-30T12:00:00Z',
-        );
+      return z.string().refine(isTime, 'must be a time in ISO 8601, such as 2026-11-30T12:00:00Z');
     case 'blob':
       return blobSchema(member, isWithin);
   }
@@ -151,11 +146,14 @@ function textSchema(member: Member, isWithin: (length: number) => boolean): z.Zo
   return read?.kind === 'checked' ? text.refine(read.allows, `must match the pattern ${pattern}`) : text;
 }
 
-const numberText = /^(?:-?\d{1,300}(\.\d{1,300})?|NaN|-?Infinity)$/;
 /** Accepts a number as text, because JSON lacks NaN and the infinities. */
-const isNumber = (value: unknown) => typeof value === 'number' || (typeof value === 'string' && numberText.test(value));
+const isNumber = (value: unknown) =>
+  typeof value === 'number' ||
+  (typeof value === 'string' && /^(?:-?\d{1,300}(\.\d{1,300})?|NaN|-?Infinity)$/.test(value));
 
-const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+const isTime = (value: string) =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/.test(value) &&
+  !Number.isNaN(Date.parse(value));
 
 export const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { isObject, mapValues, withoutUndefined } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
-import { check, ModelError, olderSignatureTrait, type Traits, unwrappedTrait, waitersTrait } from './model.js';
+import { check, ModelError, signatureTrait, type Traits, unwrappedTrait, waitersTrait } from './model.js';
 
 const text = z.string().max(100_000);
 /** Only the fields that decide about other fields. `traitsFrom` reads the rest, and the reader of the AST checks their values. */
@@ -181,7 +181,7 @@ function serviceTraits(metadata: Botocore['metadata']): Traits {
     throw new ModelError(
       `it signs with ${quoteName(signatureVersion)} (metadata.signatureVersion), and only the versions 2 to 4 are supported`,
     );
-  const signature = isVersion4 ? 'aws.auth#sigv4' : olderSignatureTrait(signatureVersion === 'v2' ? 'v2' : 'v3');
+  const signature = signatureTrait(isVersion4 ? 'v4' : signatureVersion === 'v2' ? 'v2' : 'v3');
   const protocols = [metadata.protocol, ...metadata.protocols].map((name) => smithyProtocols[name] ?? name);
   return {
     ...Object.fromEntries(protocols.map((name) => [`aws.protocols#${name}`, {}])),

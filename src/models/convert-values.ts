@@ -22,7 +22,13 @@ function memberValue(shape: Shape, value: unknown): unknown {
     case 'list':
       return Array.isArray(value) ? value.map((element) => memberValue(shape.element.shape, element)) : value;
     case 'map':
-      return isObject(value) ? mapValues(sorted(value), (entry) => memberValue(shape.element.shape, entry)) : value;
+      if (!isObject(value)) return value;
+      // Sorted, so that calls with the same entries count as one change.
+      return Object.fromEntries(
+        Object.keys(value)
+          .sort()
+          .map((key) => [key, memberValue(shape.element.shape, value[key])]),
+      );
     case 'blob': {
       // In a plan, a placeholder text may stand for a secret blob, time or number.
       const text = String(value);
@@ -37,9 +43,6 @@ function memberValue(shape: Shape, value: unknown): unknown {
       return value;
   }
 }
-
-/** Sorted, so that calls with the same entries count as one change. */
-const sorted = (map: Values): Values => Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** Converts an answer to a record that JSON can hold: times are in ISO 8601, blobs in base64, big numbers are text. `mark` replaces secrets. */
 export function answerRecord(
@@ -92,7 +95,7 @@ function simpleValue(kind: Shape['kind'] | undefined, value: unknown): unknown {
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return String(value);
   switch (kind) {
     case 'timestamp':
-      return timeText(value) ?? value;
+      return timeText(value);
     case 'bigNumber':
       return String(value);
     case 'integer':
@@ -114,9 +117,9 @@ function numberIn(text: string): number | string {
 }
 
 /** Converts a time to ISO 8601. A time without a zone is in UTC. */
-function timeText(value: string | number): string | undefined {
+function timeText(value: string | number): string | number {
   // Another number of digits could be a date, such as 20261130, or milliseconds.
   const isSeconds = typeof value === 'number' || /^\s*\d{9,11}(?:\.\d+)?\s*$/.test(value);
   const time = new Date(isSeconds ? Math.round(Number(value) * 1000) : (readTime(value) ?? Number.NaN));
-  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+  return Number.isNaN(time.getTime()) ? value : time.toISOString();
 }

@@ -1,6 +1,11 @@
 /** Converts the documentation in a model, which is HTML or Markdown, to plain text on one line. */
 export function documentationText(documentation: string): string {
-  return beginningOf(documentation)
+  // The rest is not converted, because only the beginning is ever shown. A tag, an entity or a word is not cut.
+  const beginning = documentation
+    .slice(0, longestDocumentation)
+    .replace(/<[^<>]*$/, '')
+    .replace(/\s*\S*$/, '');
+  return (documentation.length <= longestDocumentation ? documentation : `${beginning}…`)
     .replace(/<!--[\s\S]*?-->/g, ' ')
     .replace(/<\/?(?:p|li|ul|ol|br|div|dl|dt|dd|h\d|note|important|table|tr|td)\b[^>]*>/gi, ' ')
     .replace(/<\/?[a-z][^>]*>/gi, '')
@@ -11,16 +16,7 @@ export function documentationText(documentation: string): string {
     .trim();
 }
 
-/** Leaves out a tag, an entity or a word that would be cut. */
-const beginningOf = (documentation: string): string =>
-  documentation.length <= longestDocumentation
-    ? documentation
-    : `${documentation
-        .slice(0, longestDocumentation)
-        .replace(/<[^<>]*$/, '')
-        .replace(/\s*\S*$/, '')}…`;
-
-/** Length limit (characters). The rest is not converted, because only the beginning is ever shown. */
+/** Characters. */
 const longestDocumentation = 1500;
 
 const namedEntities: Readonly<Record<string, string>> = {
@@ -47,16 +43,13 @@ export function shortenText(text: string, limit: number): string {
   // Most texts are many times longer than their limit. A character has at most two code units.
   const characters = [...text.slice(0, 2 * limit + 2)];
   if (characters.length <= limit) return text;
-  if (limit < shortestUseful) return '';
+  if (limit < 10) return '';
   const start = characters.slice(0, limit).join('');
   const sentences = /^.*[.!?。](?=\s|$)|^.*。/s.exec(start)?.[0];
-  if (sentences !== undefined && !abbreviation.test(sentences)) return sentences;
+  if (sentences !== undefined && !/\b(?:e\.g|i\.e|etc|vs)\.$/i.test(sentences)) return sentences;
   const wholeWords = characters
     .slice(0, limit - 1)
     .join('')
     .replace(/\s+\S*$/, '');
   return `${wholeWords.replace(/[\s,;:(]+$/, '')}…`;
 }
-
-const shortestUseful = 10;
-const abbreviation = /\b(?:e\.g|i\.e|etc|vs)\.$/i;

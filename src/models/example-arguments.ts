@@ -32,15 +32,11 @@ const usualTexts: readonly string[] = [
   '{}',
 ];
 
-/** Limit of nesting, which a structure that requires itself reaches. */
-const maximumLevels = 20;
-
-export function exampleArguments(fields: readonly Member[], level = 1): Record<string, unknown> | undefined {
-  return exampleFields(
+export const exampleArguments = (fields: readonly Member[], level = 1): Record<string, unknown> | undefined =>
+  exampleFields(
     fields.filter(({ isRequired }) => isRequired),
     level,
   );
-}
 
 function exampleFields(fields: readonly Member[], level: number): Record<string, unknown> | undefined {
   const example: Record<string, unknown> = {};
@@ -55,7 +51,8 @@ function exampleFields(fields: readonly Member[], level: number): Record<string,
 
 /** Keeps to the rules, except those for equal elements of a list and for the number of entries in a map. */
 function exampleValue(member: Member, level: number): unknown {
-  if (level > maximumLevels) return undefined;
+  // A structure may require itself.
+  if (level > 20) return undefined;
   const { shape } = member;
   const { min, max } = limitsOf(member);
   const number = Math.min(Math.max(min ?? 1, 1), max ?? Number.POSITIVE_INFINITY);

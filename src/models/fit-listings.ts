@@ -40,13 +40,9 @@ const levels: readonly Level[] = [
 /** With this level, optional arguments are only named. */
 const lowest: Level = { depth: 0, about: 0, values: 0, tool: 40 };
 
-/** Size limits (characters of JSON): of one tool, and of all tools together, so that 30 tools take at most 6,000 tokens. */
-const longestListing = 5000;
-const longestList = 24_000;
-const smallestLimit = 800;
-
 export function listTool(tool: ListedTool, tools: number): Listing {
-  const limit = Math.max(smallestLimit, Math.min(longestListing, longestList / tools));
+  // Characters of JSON. All tools together share 24,000, so that 30 tools take at most 6,000 tokens.
+  const limit = Math.max(800, Math.min(5000, 24_000 / tools));
   const sizeOf = ({ description, input }: Listing) =>
     tool.title.length + description.length + JSON.stringify(input).length;
   for (const level of levels) {
@@ -58,14 +54,11 @@ export function listTool(tool: ListedTool, tools: number): Listing {
   const base = { ...tool, fields: required };
   const name = nameOfOthers(tool.fields);
   if (others.length === 0 || name === undefined) return listingAt(lowest, base);
-  const room = limit - sizeOf(listingAt(lowest, base)) - sizeOfOthers;
-  const listed = { [name]: { type: 'string', description: namesHint(others, Math.max(shortestNames, room)) } };
+  // The argument itself takes 50 characters.
+  const room = limit - sizeOf(listingAt(lowest, base)) - 50;
+  const listed = { [name]: { type: 'string', description: namesHint(others, Math.max(120, room)) } };
   return listingAt(lowest, { ...base, control: { ...listed, ...tool.control } });
 }
-
-/** Characters. */
-const shortestNames = 120;
-const sizeOfOthers = 50;
 
 /** The name of the argument that holds others. Undefined if the API has arguments of these names. */
 const nameOfOthers = (fields: readonly Member[]): string | undefined =>

@@ -75,21 +75,18 @@ const verbs: Readonly<Record<Effect, RegExp>> = {
     /^(?:Delete|Remove|Terminate|Destroy|Purge|Abort|Deregister|Unregister|Release|Unsubscribe|Deprovision|Expire|Retire|Forget|Dispose|Erase|Wipe|Drop|Empty|Close(?=Account)|Schedule\w*Deletion)(?![a-z])/,
 };
 
-const wordBeforeVerb = /^(?:Batch|Admin|Transact|Nifty)(?=[A-Z])/;
+const withVerbFirst = (name: string): string =>
+  sentenceCase(name).replace(/^(?:Batch|Admin|Transact|Nifty)(?=[A-Z])/, '');
 
-const secondVerb = /(?:And|Or)(?:Create|Update|Delete|Remove|Lock|Mark|Set|Reset|Add|Send|Start|Claim)(?![a-z])/;
-
-export function isChangeByName(name: string): boolean {
-  const effect = effectOfName(name);
-  return effect !== undefined && effect !== 'read';
-}
+export const isChangeByName = (name: string): boolean => !['read', undefined].includes(effectOfName(name));
 
 function effectOfName(name: string): Effect | undefined {
   const effects = ['read', 'create', 'alter', 'delete'] as const;
-  const beginning = sentenceCase(name).replace(wordBeforeVerb, '');
+  const beginning = withVerbFirst(name);
   if (Object.hasOwn(exceptions.changesNamedLikeReads, beginning)) return 'alter';
   if (Object.hasOwn(exceptions.readsNamedLikeChanges, beginning)) return 'read';
   const effect = effects.find((effect) => verbs[effect].test(beginning));
+  const secondVerb = /(?:And|Or)(?:Create|Update|Delete|Remove|Lock|Mark|Set|Reset|Add|Send|Start|Claim)(?![a-z])/;
   return effect === 'read' && secondVerb.test(beginning) ? 'alter' : effect;
 }
 
@@ -105,24 +102,23 @@ export interface EffectOfOperation {
 /** @param given the effect that a setting gives */
 export function effectOf(model: Model, operation: ModelOperation, given?: Effect): EffectOfOperation {
   const effect = given ?? draftedEffect(model, operation).effect;
-  const beginning = sentenceCase(operation.name).replace(wordBeforeVerb, '');
-  return { effect, canCost: canCost(beginning, effect), givesSecrets: effect === 'read' && givesSecrets(beginning) };
+  const name = withVerbFirst(operation.name);
+  if (effect !== 'read') {
+    const canCost =
+      (effect === 'create' && chargesByCreation.test(name)) || (effect !== 'delete' && chargesByVerb.test(name));
+    return { effect, canCost, givesSecrets: false };
+  }
+  return {
+    effect,
+    canCost: /^(?:Select\w*|GetCost\w+|GetRightsizingRecommendation|Detect\w+|Calculate\w+)$/.test(name),
+    givesSecrets:
+      Object.hasOwn(exceptions.readsOfSecrets, name) || (!name.startsWith('List') && namesSecret.test(name)),
+  };
 }
-
-function canCost(name: string, effect: Effect): boolean {
-  if (effect === 'read') return chargedReads.test(name);
-  if (effect === 'create' && chargesByCreation.test(name)) return true;
-  return effect !== 'delete' && chargesByVerb.test(name);
-}
-
-const givesSecrets = (name: string): boolean =>
-  Object.hasOwn(exceptions.readsOfSecrets, name) || (!name.startsWith('List') && namesSecret.test(name));
 
 /** Names of other reads of secrets: keys, tokens, passwords, and addresses that need no signature. */
 const namesSecret =
   /(?:SecretValue|Credentials?|(?:Auth|Access|Session|Federation|Authorization|Identity|IdToken|Api)Tokens?|IdToken|Token|Password|ApiKeys?|PrivateKey|StreamKey|Presigned\w*|(?:Upload|Download|Session|Embed|Login|Console|Signed|File)Ur[il]\w*|UrlForLayer)(?:For\w+|With\w+|Pair)?$/i;
-
-const chargedReads = /^(?:Select\w*|GetCost\w+|GetRightsizingRecommendation|Detect\w+|Calculate\w+)$/;
 
 const chargedThings =
   'Instance|Volume|Snapshot|Image|Backup|Replica|Cluster|Node[Gg]roup|Node|Fleet|Host|FileSystem|FileCache|Disk|Database|(?<!Route|Policy|Nat)Table|' +

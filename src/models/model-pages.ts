@@ -52,14 +52,13 @@ const usualTokens: readonly (readonly [inputToken: string, outputToken: string])
 ];
 
 function usualPages({ input, output }: ModelOperation): z.output<typeof pagesTrait> | undefined {
-  const memberOf = ({ members }: StructureShape, wanted: string) =>
-    members.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())?.name;
-  for (const [inputName, outputName] of usualTokens) {
-    const [inputToken, outputToken] = [memberOf(input, inputName), memberOf(output, outputName)];
-    if (inputToken !== undefined && outputToken !== undefined)
-      return { inputToken: [inputToken], outputToken: [outputToken] };
-  }
-  return undefined;
+  const named = ({ members }: StructureShape, wanted: string) =>
+    members.map(({ name }) => name).filter((name) => name.toLowerCase() === wanted.toLowerCase());
+  const pairs = usualTokens.map(([inputName, outputName]) => ({
+    inputToken: named(input, inputName),
+    outputToken: named(output, outputName),
+  }));
+  return pairs.find(({ inputToken, outputToken }) => inputToken.length === 1 && outputToken.length === 1);
 }
 
 /** @throws ModelError if the trait is invalid */
@@ -75,7 +74,10 @@ export function pagesOf({ service }: Model, operation: ModelOperation): ModelPag
   const tokens = tokenMembers.flatMap((member, index) => {
     const path = tokenPaths[index] ?? '';
     const kind = kinds.get(member);
-    return (kind === 'text' || kind === 'map') && plainPath.test(path) ? [{ member, path, isMap: kind === 'map' }] : [];
+    // Paths may be expressions.
+    return (kind === 'text' || kind === 'map') && /^\w+(?:\.\w+)*$/.test(path)
+      ? [{ member, path, isMap: kind === 'map' }]
+      : [];
   });
   const areAllSupported = tokens.length === tokenMembers.length && tokens.length === tokenPaths.length;
   if (tokens.length === 0 || !areAllSupported) return undefined;
@@ -105,13 +107,14 @@ const createReducer = (
   result: (state, unread) =>
     tokens.reduce<Values>((record, { member, path, isMap }) => {
       const token = unread?.[member];
-      return withField(record, path, isMap && token !== undefined ? parseJson(token) : token);
+      const changed = withValueAt(record, path, () => (isMap && token !== undefined ? parseJson(token) : token));
+      return isObject(changed) ? changed : record;
     }, state),
-  count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
+  count: (record) => {
+    const values = items?.map((path) => valueAt(record, path)) ?? Object.values(record);
+    return values.filter(Array.isArray).reduce((sum, list) => sum + list.length, 0);
+  },
 });
-
-/** A path without the expressions that Smithy allows. */
-const plainPath = /^\w+(?:\.\w+)*$/;
 
 function tokensAfter(record: Values, tokens: readonly PageToken[]): PageStart | undefined {
   const entries = tokens.map(({ member, path, isMap }) => {
@@ -124,13 +127,6 @@ function tokensAfter(record: Values, tokens: readonly PageToken[]): PageStart | 
   return present.length === 0 ? undefined : Object.fromEntries(present);
 }
 
-const withField = (record: Values, path: string, value: unknown): Values => {
-  const changed = withValueAt(record, path, () => value);
-  return isObject(changed) ? changed : record;
-};
-
-const isCount = /count$/i;
-
 /** Joins lists, also inside of structures, and adds up counts. Other fields are kept only if they are equal. */
 function joinRecords(earlier: Values, page: Values): Values {
   const fields = new Set([...Object.keys(earlier), ...Object.keys(page)]);
@@ -139,12 +135,9 @@ function joinRecords(earlier: Values, page: Values): Values {
       const [before, after] = [earlier[name], page[name]];
       if (Array.isArray(before) || Array.isArray(after)) return [[name, [before ?? [], after ?? []].flat()]];
       if (isObject(before) && isObject(after)) return [[name, joinRecords(before, after)]];
-      if (isCount.test(name) && typeof before === 'number' && typeof after === 'number')
+      if (/count$/i.test(name) && typeof before === 'number' && typeof after === 'number')
         return [[name, before + after]];
       return before === after ? [[name, before]] : [];
     }),
   );
 }
-
-const listsIn = (record: Values, paths: readonly string[] | undefined): unknown[][] =>
-  (paths?.map((path) => valueAt(record, path)) ?? Object.values(record)).filter(Array.isArray);

@@ -136,8 +136,9 @@ export const textTrait = (traits: Traits, id: string): string | undefined => {
 
 export const hasTrait = (traits: Traits, id: string): boolean => Object.hasOwn(traits, id);
 
-/** The trait of a service that signs with an older version, for which Smithy has none. */
-export const olderSignatureTrait = (version: 'v2' | 'v3'): string => `botocore.auth#${version}`;
+/** The trait of a service for the version of its signature. Smithy has none for older versions. */
+export const signatureTrait = (version: ModelService['signature']): string =>
+  version === 'v4' ? 'aws.auth#sigv4' : `botocore.auth#${version}`;
 
 /** The trait of an operation whose answer in `awsQuery` has its fields in the root. */
 export const unwrappedTrait = 'botocore#unwrapped';
@@ -192,11 +193,9 @@ const isSimpleType = (type: string): type is SimpleType => Object.hasOwn(kindsOf
 
 const maximumCharacters = 20_000_000;
 const maximumDepth = 200;
-const maximumReferences = 10_000;
 
-const shapeId = z.string().max(2000);
-const reference = z.object({ target: shapeId });
-const references = z.array(reference).max(maximumReferences).default([]);
+const reference = z.object({ target: z.string().max(2000) });
+const references = z.array(reference).max(10_000).default([]);
 const traits = z.record(z.string(), z.unknown()).default({});
 const rawMember = reference.extend({ traits });
 const rawShape = z.object({
@@ -229,7 +228,6 @@ const rawService = z.object({
   errors: references,
   traits,
 });
-const lifecycle = ['create', 'put', 'read', 'update', 'delete', 'list'] as const;
 const rawResource = z.looseObject({
   operations: references,
   collectionOperations: references,
@@ -240,8 +238,6 @@ const ast = z.object({
   shapes: z.record(z.string(), z.unknown()),
 });
 const httpTrait = z.object({ method: z.string(), uri: z.string(), code: z.int().default(200) });
-const namespaceTrait = z.object({ uri: z.string() });
-const serviceTrait = z.object({ sdkId: z.string().max(100).optional() });
 const limitsSchema = z.object({ min: z.coerce.number(), max: z.coerce.number() }).partial();
 const signingTrait = z.object({
   name: z.string().regex(/^[\w.-]{1,100}$/, 'must be letters, digits, ".", "_" and "-"'),
@@ -259,7 +255,11 @@ export function parseModelJson(text: string): Readonly<Record<string, unknown>> 
 /** @throws ModelError if the model or its service cannot be used */
 export function readAst(json: unknown): Model {
   const { shapes } = check(ast, json, 'the model');
-  refuseMixins(shapes);
+  for (const [id, shape] of Object.entries(shapes)) {
+    // Each shape is read without the others.
+    if (isObject(shape) && (shape.type === 'apply' || 'mixins' in shape))
+      throw new ModelError(`shape ${placeName(id)} uses mixins: write the model with "smithy ast --flatten"`);
+  }
 
   const jsonOf = (id: string): unknown => {
     if (!Object.hasOwn(shapes, id)) throw new ModelError(`shape ${placeName(id)} is not in the model`);
@@ -287,20 +287,26 @@ export function readAst(json: unknown): Model {
         throw new ModelError(
           `the model has no operation ${quoteName(name)}${nearestHint(name, [...idsByName.keys()])}`,
         );
-      return readOperation(id, jsonOf(id), serviceJson.errors, reader);
+      const raw = check(rawOperation, jsonOf(id), id);
+      const traits = reader.selectTraits(raw.traits);
+      return {
+        id,
+        name,
+        input: requireStructure(shapeOf(raw.input.target)),
+        output: requireStructure(shapeOf(raw.output.target)),
+        errors: [...raw.errors, ...serviceJson.errors].map(({ target }) => target),
+        http: readTrait(traits, 'smithy.api#http', httpTrait, id) ?? { method: 'POST', uri: '/', code: 200 },
+        traits,
+      };
     },
     errorShape: ({ errors }, code) => {
-      try {
-        const shapes = errors.map(shapeOf);
+      // If the model is wrong, the error of the cloud is shown without what the model says about it.
+      return attempt(() => {
+        const all = errors.map(shapeOf);
         const codeOf = ({ traits }: Shape) => Object(traits['aws.protocols#awsQueryError']).code;
-        const shape =
-          shapes.find((each) => shapeName(each.id) === code) ?? shapes.find((each) => codeOf(each) === code);
+        const shape = all.find((each) => shapeName(each.id) === code) ?? all.find((each) => codeOf(each) === code);
         return shape && requireStructure(shape);
-      } catch (error) {
-        // The error of the cloud is shown without what the model says about it.
-        if (error instanceof ModelError) return undefined;
-        throw error;
-      }
+      }, undefined);
     },
   };
 }
@@ -319,25 +325,6 @@ function traitSelector(protocol: Protocol): Reader['selectTraits'] {
     ? /^smithy\.api#http(?!$|ChecksumRequired$)/
     : /^smithy\.api#http(?!ChecksumRequired$)/;
   return (traits) => Object.fromEntries(Object.entries(traits).filter(([id]) => !httpBinding.test(id)));
-}
-
-function readOperation(
-  id: string,
-  json: unknown,
-  errorsOfService: readonly z.output<typeof reference>[],
-  { shapeOf, selectTraits }: Reader,
-): ModelOperation {
-  const raw = check(rawOperation, json, id);
-  const traits = selectTraits(raw.traits);
-  return {
-    id,
-    name: shapeName(id),
-    input: requireStructure(shapeOf(raw.input.target)),
-    output: requireStructure(shapeOf(raw.output.target)),
-    errors: [...raw.errors, ...errorsOfService].map(({ target }) => target),
-    http: readTrait(traits, 'smithy.api#http', httpTrait, id) ?? { method: 'POST', uri: '/', code: 200 },
-    traits,
-  };
 }
 
 function requireStructure(shape: Shape): StructureShape {
@@ -363,14 +350,6 @@ export function check<Value>(schema: z.ZodType<Value>, value: unknown, place: st
 /** Quotes a place that is no shape ID, because the text may be misleading. */
 const placeName = (place: string): string => (/^[\w.#$: -]{1,200}$/.test(place) ? place : quote(place));
 
-/** Refuses mixins, because each shape is read without the others. */
-function refuseMixins(shapes: Readonly<Record<string, unknown>>): void {
-  for (const [id, shape] of Object.entries(shapes)) {
-    if (isObject(shape) && (shape.type === 'apply' || 'mixins' in shape))
-      throw new ModelError(`shape ${placeName(id)} uses mixins: write the model with "smithy ast --flatten"`);
-  }
-}
-
 function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
   const serviceIds = Object.keys(shapes).filter((id) => isObject(shapes[id]) && Object(shapes[id]).type === 'service');
   const [id] = serviceIds;
@@ -382,39 +361,32 @@ function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
   if (protocol === undefined)
     throw new ModelError(`the service has none of the protocols that are supported: ${protocols.join(', ')}`);
 
-  const { signature, name } = readSignature(traits, protocol, id);
+  // Version 2 adds parameters to a form, and NIFCLOUD names one of them in its own way.
+  const signatures = isNifcloud(protocol) ? (['v4', 'v3', 'v2'] as const) : (['v4', 'v3'] as const);
+  const signature = signatures.find((version) => hasTrait(traits, signatureTrait(version)));
+  const signing = signature && readTrait(traits, signatureTrait(signature), signingTrait, id);
+  if (signature === undefined || signing === undefined)
+    throw new ModelError(
+      'the service does not sign with Signature Version 4, and older versions are supported only if they are 3, or 2 with a protocol of NIFCLOUD',
+    );
 
+  const namespace = readTrait(traits, 'smithy.api#xmlNamespace', z.object({ uri: z.string() }), id);
+  const sdk = readTrait(traits, 'aws.api#service', z.object({ sdkId: z.string().max(100).optional() }), id);
+  const name = (sdk?.sdkId ?? signing.name)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^[^a-z]+|-$/g, '');
   return {
     id,
     version,
     protocol,
-    name: nameOfService(readTrait(traits, 'aws.api#service', serviceTrait, id)?.sdkId ?? name),
+    name: name || 'api',
     signature,
-    signingName: name,
-    xmlNamespace: readTrait(traits, 'smithy.api#xmlNamespace', namespaceTrait, id)?.uri,
+    signingName: signing.name,
+    xmlNamespace: namespace?.uri,
     traits,
   };
 }
-
-const signatureTraits = { v4: 'aws.auth#sigv4', v3: olderSignatureTrait('v3'), v2: olderSignatureTrait('v2') } as const;
-
-function readSignature(traits: Traits, protocol: Protocol, id: string) {
-  for (const signature of ['v4', 'v3', 'v2'] as const) {
-    const trait = readTrait(traits, signatureTraits[signature], signingTrait, id);
-    // Version 2 adds parameters to a form, and NIFCLOUD names one of them in its own way.
-    const isSupported = trait !== undefined && (signature !== 'v2' || isNifcloud(protocol));
-    if (isSupported) return { signature, name: trait.name };
-  }
-  throw new ModelError(
-    'the service does not sign with Signature Version 4, and older versions are supported only if they are 3, or 2 with a protocol of NIFCLOUD',
-  );
-}
-
-const nameOfService = (name: string): string =>
-  name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^[^a-z]+|-$/g, '') || 'api';
 
 function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string) => unknown): ReadonlySet<string> {
   const operations = new Set(service.operations.map(({ target }) => target));
@@ -423,6 +395,7 @@ function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string)
   for (const id of resources) {
     const resource = check(rawResource, jsonOf(id), id);
     for (const { target } of resource.resources) resources.add(target);
+    const lifecycle = ['create', 'put', 'read', 'update', 'delete', 'list'];
     const ofLifecycle = lifecycle.flatMap((name) =>
       resource[name] === undefined ? [] : [check(reference, resource[name], `${id}: ${name}`)],
     );

@@ -3,9 +3,6 @@ import { fieldsAtAnyDepth } from './argument-names.js';
 import { shortenText } from './documentation-text.js';
 import { type Member, textTrait } from './model.js';
 
-/** Characters. Longer texts are left to the cloud. */
-const longestChecked = 250;
-
 /** A pattern of an API model as a check of texts, or the reason why the cloud checks it. */
 export function readPattern(
   pattern: string,
@@ -29,7 +26,8 @@ export function readPattern(
   const ways = count(/[*+]|\{\d+,\d*\}/g) + Math.ceil(count(/\||[^*+}(]\?/g) / 8) + (isAnchored ? 0 : 1);
   // Three repetitions take up to a fifth of a second. JavaScript cannot compile a huge count.
   if (ways > 3 || /\{\d{4}/.test(plain)) return { kind: 'unchecked', reason: 'matching it can take very long' };
-  return { kind: 'checked', allows: (text) => text.length > longestChecked || expression.test(text) };
+  // Longer texts are left to the cloud.
+  return { kind: 'checked', allows: (text) => text.length > 250 || expression.test(text) };
 }
 
 /** Returns a sentence for each of the first ten arguments with a pattern that only the cloud checks. */

@@ -78,7 +78,7 @@ const isLikeSecret = ({ memberName, requestName, isOfApiKey, isSensitive, locati
     isNamedLikeSecret(requestName) ||
     (isSensitive && credential.test(nameInWords(memberName))) ||
     // In a path, it is the ID of the key.
-    (location !== 'path' && apiKey.test(nameInWords(memberName))));
+    (location !== 'path' && /\bapi key(?: value)?s?$/i.test(nameInWords(memberName))));
 
 const holdsText = (shape: Shape): boolean =>
   shape.kind === 'text' ||
@@ -165,21 +165,18 @@ function isNamedLikeSecret(name: string): boolean {
   const words = nameInWords(name)
     .toLowerCase()
     .split(/[\s.]+/);
-  const lastWord = words.at(-1) ?? '';
+  const text = words.join(' ');
   // The token of a page is useless without the caller's keys, and the caller needs it to read on.
-  if (tokenOfPage.test(words.join(' ')) || idempotencyToken.test(words.join(' '))) return false;
-  if (describing.has(lastWord)) return false;
+  const isTokenOfPage = /^(?:(?:next|starting) )?(?:next|continuation|pagination|page|starting) token$/.test(text);
+  const isIdempotencyToken = /^(?:client(?: request)?|idempotency|request|creation) token(?: id)?$/.test(text);
+  if (isTokenOfPage || isIdempotencyToken || describing.has(words.at(-1) ?? '')) return false;
   return (
-    words.some((word) => secretWord.test(word)) || privateKey.test(words.join('')) || keyMaterial.test(words.join(' '))
+    words.some((word) => /^(?:password|passwd|passphrase|plaintext|secret|token)s?$/.test(word)) ||
+    /(?:private|secret)(?:access)?key(?:material|data|pem|plaintext|base64)?s?$/.test(words.join('')) ||
+    /(?<!\bpublic )\bkey materials?$/.test(text)
   );
 }
 
-const tokenOfPage = /^(?:(?:next|starting) )?(?:next|continuation|pagination|page|starting) token$/;
-const idempotencyToken = /^(?:client(?: request)?|idempotency|request|creation) token(?: id)?$/;
-const apiKey = /\bapi key(?: value)?s?$/i;
-const secretWord = /^(?:password|passwd|passphrase|plaintext|secret|token)s?$/;
-const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem|plaintext|base64)?s?$/;
-const keyMaterial = /(?<!\bpublic )\bkey materials?$/;
 /** The name of a sensitive text that gives access, such as `SSECustomerKey` or `ConfirmationCode`. */
 const credential = /\b(?:key|seed|credential|code|code png)s?$|^(?:auth parameters|challenge responses)$/i;
 

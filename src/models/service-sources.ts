@@ -61,20 +61,16 @@ export async function findModels(folder: string): Promise<ModelFolder> {
   }
 }
 
-/** Finds the model in a file or a folder. Undefined if there is none. */
-async function modelIn(folder: string, entry: string): Promise<string | undefined> {
-  if ((await stat(join(folder, entry))).isDirectory()) return newestModel(folder, entry);
-  return isModel.test(entry) ? entry : undefined;
-}
-
 /** Files of operations, and other files of botocore, are no models. */
 const isModel =
   /(?<!\.operations|paginators-1|waiters-2|examples-1|^endpoints|^partitions|^sdk-default-configuration|^_retry)\.json(?:\.gz)?$/;
 
-async function newestModel(folder: string, service: string): Promise<string | undefined> {
-  const dates = (await readdir(join(folder, service))).filter((name) => /^\d{4}-\d\d-\d\d$/.test(name)).sort();
+/** Finds the model in a file or a folder. Undefined if there is none. */
+async function modelIn(folder: string, entry: string): Promise<string | undefined> {
+  if (!(await stat(join(folder, entry))).isDirectory()) return isModel.test(entry) ? entry : undefined;
+  const dates = (await readdir(join(folder, entry))).filter((name) => /^\d{4}-\d\d-\d\d$/.test(name)).sort();
   for (const date of dates.reverse()) {
-    const path = join(service, date);
+    const path = join(entry, date);
     const file = (await readdir(join(folder, path))).find((name) => /^service-2\.json(?:\.gz)?$/.test(name));
     if (file !== undefined) return join(path, file);
   }
