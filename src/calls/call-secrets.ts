@@ -36,8 +36,13 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       const file = files.get(name);
       // An agent may have passed the secret itself, so only a text that can be a file name is shown.
       const shownName = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
-      if (file === undefined)
-        return problem(say`${shownName} does not exist; ${suggestionsFor(name, [...files.keys()])}`);
+      if (file === undefined) {
+        const nearestNames = nearest(name, [...files.keys()], 20).map((nearestName) => own(nearestName));
+        const others = say`there are ${joinTexts(nearestNames, ', ')}`;
+        return problem(
+          say`${shownName} does not exist; ${files.size === 0 ? words('the folder has no secrets') : others}`,
+        );
+      }
 
       const content = await readChecked(file).catch(() => undefined);
       if (content === undefined) return problem(say`${shownName} cannot be read`);
@@ -80,12 +85,6 @@ async function filesIn(folder: string): Promise<Map<string, string>> {
   return files;
 }
 
-function suggestionsFor(name: string, names: readonly string[]): SafeText {
-  if (names.length === 0) return words('the folder has no secrets');
-  const nearestNames = nearest(name, names, 20).map((nearestName) => own(nearestName));
-  return say`there are ${joinTexts(nearestNames, ', ')}`;
-}
-
 /**
  * Replaces names of secrets with the secrets, and validates the result. In the returned operation, their paths are secrets.
  * @throws Refusal
@@ -100,7 +99,15 @@ export async function insertSecrets(
   readonly nameBySecretPath: Readonly<Record<string, string>>;
 }> {
   const { secrets = [], secretNames: secretPathByNamePath = {}, blobSecrets = [] } = operation;
-  if (files.hasFolder) refuseValues(operation, validArgs);
+  const byValue = Object.entries(secretPathByNamePath).filter(
+    ([, path]) => files.hasFolder && secrets.includes(path) && textAt(validArgs, path) !== undefined,
+  );
+  if (byValue.length > 0)
+    throw new Refusal(
+      'SecretByValue',
+      byValue.map(([name, path]) => say`${own(name)}: give the name of a secret here, in place of ${own(path)}`),
+      { reason: words('this server takes secrets by name') },
+    );
   const nameBySecretPath: Record<string, string> = {};
   let input: unknown = validArgs;
   for (const [namePath, secretPath] of Object.entries(secretPathByNamePath)) {
@@ -108,7 +115,8 @@ export async function insertSecrets(
     if (name === undefined) continue;
     const secret = await files.read(name, blobSecrets.includes(secretPath) ? 'base64' : 'utf8');
     if (secret.kind === 'problem') throw new Refusal('InvalidArguments', [say`${own(namePath)}: ${secret.problem}`]);
-    input = withSecret(input, namePath, secretPath, secret.text);
+    const withoutName = withValueAt(input, namePath, () => undefined);
+    input = withValueAt(withoutName, secretPath, () => secret.text);
     nameBySecretPath[secretPath] = name;
   }
 
@@ -117,24 +125,6 @@ export async function insertSecrets(
   const withSecrets = { ...operation, secrets: [...new Set([...secrets, ...secretPaths])] };
   // Validated again, so a new problem can only be about a secret.
   return { operation: withSecrets, input: validate(withSecrets, input), nameBySecretPath };
-}
-
-const withSecret = (input: unknown, namePath: string, secretPath: string, secret: string): unknown =>
-  withValueAt(
-    withValueAt(input, namePath, () => undefined),
-    secretPath,
-    () => secret,
-  );
-
-/** @throws Refusal for a secret that could be given by name */
-function refuseValues({ secrets = [], secretNames = {} }: Operation, args: Readonly<Record<string, unknown>>): void {
-  const problems = Object.entries(secretNames).flatMap(([namePath, path]) =>
-    secrets.includes(path) && textAt(args, path) !== undefined
-      ? [say`${own(namePath)}: give the name of a secret here, in place of ${own(path)}`]
-      : [],
-  );
-  if (problems.length > 0)
-    throw new Refusal('SecretByValue', problems, { reason: words('this server takes secrets by name') });
 }
 
 type SecretsOfCall = Pick<ResolvedChange, 'operation' | 'input' | 'nameBySecretPath'>;

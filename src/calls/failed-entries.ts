@@ -9,7 +9,7 @@ export interface FailedEntries {
   readonly count: number;
   /** Undefined if the arguments have no entries. */
   readonly requestedCount: number | undefined;
-  /** Different codes, at most `mostCodes`. */
+  /** Different codes, at most eight. */
   readonly codes: readonly string[];
   readonly message: string | undefined;
   /** True if the service refused each failed entry, and so did nothing for it. */
@@ -18,15 +18,9 @@ export interface FailedEntries {
   readonly hasOthers: boolean;
   /** True if a new plan finds what is left. */
   readonly areFoundByPlan?: true;
-  /** At most `mostNames`. */
+  /** At most three. */
   readonly names: readonly string[];
 }
-
-const mostCodes = 8;
-const mostNames = 3;
-const messageFields = ['Message', 'message', 'ErrorMessage', 'errorMessage'];
-const codeFields = ['Code', 'code', 'ErrorCode', 'errorCode'];
-const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
 
 /** Finds the failed entries in an answer, such as objects that were not deleted. */
 export function failedEntries(
@@ -39,20 +33,17 @@ export function failedEntries(
   const entries = entriesIn(value).filter(hasFailed);
   if (entries.length === 0) return undefined;
 
-  const codes = entries.map((entry) => firstText(entry, codeFields)).filter((code) => code !== undefined);
-  const allHaveCodes = codes.length === entries.length;
-  const names = entries
-    .slice(0, mostNames)
-    .map(nameOf)
-    .filter((name) => name !== undefined);
+  const codes = entries.map((entry) => errorText(entry, ['Code', 'code', 'ErrorCode', 'errorCode'])).filter(isText);
+  const messages = entries.map((entry) => errorText(entry, ['Message', 'message', 'ErrorMessage', 'errorMessage']));
+  const others = path === undefined ? record : withValueAt(record, path, () => undefined);
   return {
     count: entries.length,
     requestedCount: requestedEntries(input),
-    codes: [...new Set(codes.map(shortened))].slice(0, mostCodes),
-    message: entries.map((entry) => firstText(entry, messageFields)).find(isText),
-    areRefused: allHaveCodes && codes.every(isServiceRefusal),
-    hasOthers: listsIn(otherThan(path, record)).some((list) => failureField === undefined && list.length > 0),
-    names: names.map(shortened),
+    codes: [...new Set(codes.map(shortened))].slice(0, 8),
+    message: messages.find(isText),
+    areRefused: codes.length === entries.length && codes.every(isServiceRefusal),
+    hasOthers: failureField === undefined && listsIn(others).some((list) => list.length > 0),
+    names: entries.slice(0, 3).map(nameOf).filter(isText).map(shortened),
   };
 }
 
@@ -71,24 +62,23 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const shortened = (text: string) => escapeInvisible(text.slice(0, 200));
 
 /** Some services have code and message in an object of the entry: `Error: { Code, Message }`. */
-const holdersOfError = ['Error', 'error', 'ResponseError'];
-
-const firstText = (entry: unknown, names: readonly string[]): string | undefined =>
-  [entry, ...holdersOfError.map((holder) => valueAt(entry, holder))]
+const errorText = (entry: unknown, names: readonly string[]): string | undefined =>
+  [entry, ...['Error', 'error', 'ResponseError'].map((holder) => valueAt(entry, holder))]
     .flatMap((holder) => names.map((name) => textAt(holder, name)))
     .find(isText);
 
-function nameOf(entry: unknown): string | undefined {
+function nameOf(entry: unknown): unknown {
   if (isText(entry)) return entry;
-  for (const [field, value] of Object.entries(Object(entry)))
-    if (isText(value) && !isAboutError.test(field)) return value;
-  return undefined;
+  const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
+  return Object.entries(Object(entry)).find(([field, value]) => isText(value) && !isAboutError.test(field))?.[1];
 }
 
 /** The lists of a map count together, because otherwise all entries would seem to have failed. */
 function requestedEntries(input: Readonly<Record<string, unknown>>): number | undefined {
   const countIn = (value: unknown): number => {
-    const inner = withParsedJson(value);
+    const parsed = typeof value === 'string' && /^\s*[[{]/.test(value) ? parseJson(value) : value;
+    // This search is recursive, and no operation takes lists so deep.
+    const inner = isDeeperThan(32, parsed) ? undefined : parsed;
     if (typeof inner !== 'object' || inner === null) return 0;
     const counts = Object.values(inner).map(countIn);
     if (isMap(inner)) return counts.reduce((sum, count) => sum + count, 0);
@@ -98,19 +88,9 @@ function requestedEntries(input: Readonly<Record<string, unknown>>): number | un
   return longest === 0 ? undefined : longest;
 }
 
-const otherThan = (path: string | undefined, record: unknown): unknown =>
-  path === undefined ? record : withValueAt(record, path, () => undefined);
-
 function listsIn(value: unknown): readonly (readonly unknown[])[] {
   if (Array.isArray(value)) return [value];
   return isObject(value) ? Object.values(value).flatMap(listsIn) : [];
-}
-
-function withParsedJson(value: unknown): unknown {
-  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
-  const parsed = parseJson(value);
-  // The search is recursive, and no operation takes lists so deep.
-  return isDeeperThan(32, parsed) ? undefined : parsed;
 }
 
 /** True if all entries of the arguments failed. */
@@ -123,9 +103,12 @@ export function failedSentence(failed: FailedEntries): SafeText {
   const total = requestedCount === undefined || requestedCount < count ? words('') : say` of ${requestedCount}`;
   const names = failedNames(failed);
   const shownNames = names === undefined ? words('') : say`: ${names}`;
-  const codeTexts = codes.map((code) => quoted(code, 100));
   const codeNoun = words(codes.length === 1 ? 'code' : 'codes');
-  const why = codes.length === 0 ? words('') : say` (${codeNoun} ${join(codeTexts, ', ')})`;
+  const codeTexts = join(
+    codes.map((code) => quoted(code, 100)),
+    ', ',
+  );
+  const why = codes.length === 0 ? words('') : say` (${codeNoun} ${codeTexts})`;
   return count === 1 && requestedCount === undefined
     ? say`${count} entry failed${shownNames}${why}.`
     : say`${count}${total} entries failed${shownNames}${why}.`;
@@ -134,7 +117,9 @@ export function failedSentence(failed: FailedEntries): SafeText {
 /** `"a", "b", "c" and 4 more` */
 export function failedNames({ count, names }: FailedEntries): SafeText | undefined {
   if (names.length === 0) return undefined;
-  const nameTexts = names.map((name) => quoted(name, 100));
-  const shown = join(nameTexts, ', ');
+  const shown = join(
+    names.map((name) => quoted(name, 100)),
+    ', ',
+  );
   return count > names.length ? say`${shown} and ${count - names.length} more` : shown;
 }

@@ -105,8 +105,8 @@ function problemOf(effectiveStatus: number, status: number, code: string | undef
   if (code === undefined && effectiveStatus !== status) return say`the answer says that it failed (${statusText})`;
   // Quoted unless it is this server's own code, because it may be any text.
   const codeText = code === undefined || code === ownCode ? own(ownCode) : quoted(code, 100);
-  const verbBelow500 = effectiveStatus >= 400 ? 'refused it with' : 'answered with a redirect,';
-  const verb = words(effectiveStatus >= 500 ? 'failed with' : verbBelow500);
+  const verbBelow500 = words(effectiveStatus >= 400 ? 'refused it with' : 'answered with a redirect,');
+  const verb = effectiveStatus >= 500 ? words('failed with') : verbBelow500;
   return say`the cloud ${verb} ${code === undefined ? statusText : say`${codeText} (${statusText})`}`;
 }
 

@@ -1,18 +1,23 @@
 import type { ChangeTexts, Default, Operation } from '../tools/define-operation.js';
+import { sentences } from '../util/human.js';
 import { valueAt } from '../util/objects.js';
-import { argument, distinct, join, listed, type SafeText, say, words } from '../util/safe-text.js';
+import { argument, distinct, join, listed, say, words } from '../util/safe-text.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the cloud's defaults for absent arguments, and warnings about values that are probably not meant. */
 export function hintsOf(operation: Operation, change: ChangeTexts, input: Fields, region: string) {
+  const { costDrivers = [] } = operation;
   const undocumented = undocumentedDefaults(operation, input, region);
+  const costly = undocumented.filter((path) => costDrivers.includes(path));
+  const cost = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(costly.map(argument))}`;
   return {
     defaults: knownDefaults(operation, input, region),
-    warnings: [
+    warnings: sentences(
       ...distinct(change.warnings(input, region)),
-      ...(undocumented.length === 0 ? [] : [undocumentedWarning(undocumented, operation.costDrivers)]),
-    ],
+      undocumented.length > 0 &&
+        say`Not given: ${join(undocumented.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`,
+    ),
   };
 }
 
@@ -46,10 +51,4 @@ function undocumentedDefaults(operation: Operation, args: Fields, region: string
   const unknown = [...costDrivers, ...unknownDefaults].filter((path) => !isInAbsentObject(path));
   const unknownInRegion = defaults.filter((documented) => valueIn(region, documented) === undefined);
   return [...unknown, ...unknownInRegion.map(({ path }) => path)].filter((path) => isAbsent(args, path));
-}
-
-function undocumentedWarning(paths: readonly string[], costDrivers: readonly string[] = []): SafeText {
-  const costly = paths.filter((path) => costDrivers.includes(path));
-  const cost = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(costly.map(argument))}`;
-  return say`Not given: ${join(paths.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`;
 }

@@ -98,9 +98,7 @@ function refusePlaceholders(args: Readonly<Record<string, unknown>>, argumentNam
   const problems = [...leavesOf(args)].flatMap(([path, value]) => {
     if (typeof value !== 'string' || !isPlaceholder(value)) return [];
     const shown = own(path.replace(/^[^.[]+/, argumentName));
-    return [
-      say`${shown}: ${quoted(value, 60)} only stands in place of a value. Give the value itself, or leave it out`,
-    ];
+    return say`${shown}: ${quoted(value, 60)} only stands in place of a value. Give the value itself, or leave it out`;
   });
   if (problems.length > 0) throw new Refusal('InvalidArguments', problems.slice(0, listedProblems));
 }
@@ -119,14 +117,12 @@ export const askWhichIsMeant: Next = next(
 /** Made at the first wrong call, because making schemas is slow. */
 const controlArguments = lazy(() => consentArguments());
 
-/** A mistake in these formats is the agent's own, and no wrong choice of the user. */
-const encodings: readonly string[] = ['json_string', 'base64'];
-
 /** Optional arguments of reads only shape the answer, so the agent may correct them itself. */
 function isChoiceOfUser(issue: Issue, operation: Operation): boolean {
   const { code, input, path } = issue;
   const [name = ''] = path;
-  if (code === 'invalid_format' && encodings.includes(issue.format)) return false;
+  // A mistake in these formats is the agent's own.
+  if (code === 'invalid_format' && ['json_string', 'base64'].includes(issue.format)) return false;
   if (code === 'invalid_type' || code === 'unrecognized_keys' || input === undefined) return false;
   if (Object.hasOwn(controlArguments(), name)) return false;
   return operation.effect !== 'read' || !(operation.input().shape[String(name)] instanceof z.ZodOptional);
@@ -141,7 +137,11 @@ export function problemsOf(
   // Only the type is reported, because a wrong length or missing fields follow from the wrong type.
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
   const mistypedPaths = new Set(mistyped.map(({ path }) => toDotPath(path)));
-  const shown = issues.filter((issue) => !isHidden(issue, mistypedPaths));
+  const shown = issues.filter(({ code, path }) => {
+    const containers = path.map((_, length) => toDotPath(path.slice(0, length)));
+    const isMistyped = code !== 'invalid_type' && mistypedPaths.has(toDotPath(path));
+    return !isMistyped && !containers.some((container) => mistypedPaths.has(container));
+  });
   const total = shown.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
   // Only listed problems are put into words, because each unknown name is compared with all known names.
   const problems: SafeText[] = [];
@@ -152,18 +152,13 @@ export function problemsOf(
   return sentences(...distinct(problems), total > listedProblems && say`${total - listedProblems} more problems`);
 }
 
-function isHidden({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): boolean {
-  if (code !== 'invalid_type' && mistypedPaths.has(toDotPath(path))) return true;
-  const pathsOfContainers = path.map((_, length) => toDotPath(path.slice(0, length)));
-  return pathsOfContainers.some((container) => mistypedPaths.has(container));
-}
-
 type Issue = z.core.$ZodIssue;
 type Arguments = Pick<Operation, 'input' | 'secrets' | 'secretNames'>;
 
 /** An issue about unknown names has a problem for each name. */
 function problemsOfIssue(issue: Issue, operation: Arguments, argumentName: ArgumentName, limit: number): SafeText[] {
-  const path = shownPath(issue.path, argumentName);
+  const [first, ...rest] = issue.path;
+  const path = first === undefined ? '' : toDotPath([...argumentName(String(first)).split('.'), ...rest]);
   if (issue.code !== 'unrecognized_keys') return [describe(issue, path, operation)];
 
   const schema = operation.input();
@@ -191,21 +186,19 @@ function problemsOfIssue(issue: Issue, operation: Arguments, argumentName: Argum
 
 const lastStep = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 
-const shownPath = ([first, ...rest]: Issue['path'], argumentName: ArgumentName): string =>
-  first === undefined ? '' : toDotPath([...argumentName(String(first)).split('.'), ...rest]);
-
-function describe(issue: Issue, path: string, operation: Arguments): SafeText {
-  if (issue.input === undefined) {
-    const rule = issue.code === 'custom' ? issue.message : 'is required';
-    return say`${own(path === '' ? 'arguments' : path)}: ${defined(rule)}`;
-  }
-  // An agent may give a secret in place of its name.
-  const secrets = [...(operation.secrets ?? []), ...Object.keys(operation.secretNames ?? {})];
-  const given = isSecret(toDotPath(issue.path), secrets) ? notShown : show(issue.input);
-  return say`${own(path === '' ? 'arguments' : path)}: ${given} ${defined(rule(issue))}`;
+function describe(issue: Issue, path: string, { secrets = [], secretNames = {} }: Arguments): SafeText {
+  const subject = own(path === '' ? 'arguments' : path);
+  if (issue.input === undefined) return say`${subject}: ${defined(ruleOf(issue))}`;
+  const place = stepsText(toDotPath(issue.path));
+  // A value may contain a secret, or be inside one. An agent may give a secret in place of its name.
+  const isSecret = [...secrets, ...Object.keys(secretNames)]
+    .map(stepsText)
+    .some((secret) => secret.startsWith(place) || place.startsWith(secret));
+  return say`${subject}: ${isSecret ? notShown : show(issue.input)} ${defined(ruleOf(issue))}`;
 }
 
-function rule(issue: Issue): string {
+function ruleOf(issue: Issue): string {
+  if (issue.input === undefined) return issue.code === 'custom' ? issue.message : 'is required';
   if (issue.code === 'invalid_type') return typeRule(issue);
   if (issue.code !== 'invalid_value') return issue.message;
   const values = issue.values.map(String);
@@ -222,12 +215,6 @@ function typeRule(issue: z.core.$ZodIssueInvalidType): string {
     array: 'must be a list',
   };
   return expected[issue.expected] ?? `must be of type ${issue.expected}`;
-}
-
-/** Also true for a value that contains a secret, or is inside a secret. */
-function isSecret(path: string, secrets: readonly string[]): boolean {
-  const place = stepsText(path);
-  return secrets.map(stepsText).some((secret) => secret.startsWith(place) || place.startsWith(secret));
 }
 
 /** `[]` stands for any element of a list. */
