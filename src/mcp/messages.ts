@@ -7,7 +7,7 @@ import {
   type SpecTypeName,
   specTypeSchemas,
 } from '@modelcontextprotocol/server';
-import { countValues, groupedBy, isDeeperThan, isObject, parseJson, withoutNulls } from '../util/objects.js';
+import { countValues, isDeeperThan, isObject, parseJson, textAt, valueAt, withoutNulls } from '../util/objects.js';
 import { escapeJson } from '../util/quote.js';
 
 /** This file reads JSON-RPC messages before the SDK, which ignores or changes what it does not expect. */
@@ -129,54 +129,46 @@ function readArguments(given: unknown): Fields | null | string {
 
 /** Completes what the client declares of itself: before protocol 2026-07-28 in `initialize`, since then in each request. */
 function withDeclaration(method: unknown, params: Fields): Fields {
-  if (method === 'initialize') return readDeclaration(params);
-  const { _meta: meta } = params;
-  if (!isObject(meta)) return params;
-  const { capabilities, clientInfo } = readDeclaration({
-    capabilities: meta[CLIENT_CAPABILITIES_META_KEY],
-    clientInfo: meta[CLIENT_INFO_META_KEY],
-  });
-  const declared = { [CLIENT_CAPABILITIES_META_KEY]: capabilities, [CLIENT_INFO_META_KEY]: clientInfo };
-  const given = Object.entries(declared).filter(([name]) => Object.hasOwn(meta, name));
-  return { ...params, _meta: { ...meta, ...Object.fromEntries(given) } };
+  if (method === 'initialize')
+    return {
+      protocolVersion: textAt(params, 'protocolVersion') ?? LATEST_PROTOCOL_VERSION,
+      capabilities: readCapabilities(params.capabilities),
+      clientInfo: readInformation(params.clientInfo),
+    };
+  if (!isObject(params._meta)) return params;
+  const meta = { ...params._meta };
+  if (CLIENT_CAPABILITIES_META_KEY in meta)
+    meta[CLIENT_CAPABILITIES_META_KEY] = readCapabilities(meta[CLIENT_CAPABILITIES_META_KEY]);
+  if (CLIENT_INFO_META_KEY in meta) meta[CLIENT_INFO_META_KEY] = readInformation(meta[CLIENT_INFO_META_KEY]);
+  return { ...params, _meta: meta };
 }
 
-/** Malformed parts count as absent, and what the SDK requires gets a default. */
-function readDeclaration(given: Fields): Fields {
-  const complete = ({ protocolVersion, capabilities, clientInfo, ...others }: Fields): Fields => ({
-    ...others,
-    protocolVersion: protocolVersion ?? LATEST_PROTOCOL_VERSION,
-    capabilities: capabilities ?? {},
-    clientInfo: { name: 'unknown', version: '', ...(isObject(clientInfo) && clientInfo) },
-  });
-  const params = complete(given);
-  const malformed = malformedPaths('InitializeRequestParams', params);
-  if (malformed.length === 0) return params;
-  const rest = withoutPaths(params, malformed);
-  const repaired = complete(isObject(rest) ? rest : {});
-  return malformedPaths('InitializeRequestParams', repaired).length === 0 ? repaired : complete({});
+/** Takes only what this server uses, because the SDK refuses a client for any malformed field. */
+function readCapabilities(given: unknown): Fields {
+  const [elicitation, extensions] = [valueAt(given, 'elicitation'), valueAt(given, 'extensions')];
+  const isSet = ([, value]: readonly [string, unknown]) => isObject(value);
+  return {
+    ...(isObject(elicitation) && {
+      elicitation: Object.fromEntries(
+        Object.entries(elicitation)
+          .filter(isSet)
+          .map(([mode]) => [mode, {}]),
+      ),
+    }),
+    ...(isObject(extensions) && { extensions: Object.fromEntries(Object.entries(extensions).filter(isSet)) }),
+  };
 }
 
-type Path = readonly string[];
+const readInformation = (given: unknown): Fields => ({
+  name: textAt(given, 'name') ?? 'unknown',
+  version: textAt(given, 'version') ?? '',
+});
 
 /** Returns the paths of what does not fit a type of the protocol. */
-const malformedPaths = (type: SpecTypeName, value: unknown): readonly Path[] =>
+const malformedPaths = (type: SpecTypeName, value: unknown): readonly (readonly string[])[] =>
   (specTypeSchemas[type]['~standard'].validate(value).issues ?? []).map(({ path = [] }) =>
     path.map((step) => String(typeof step === 'object' ? step.key : step)),
   );
-
-/** Removes what is at the paths. A list, or an object that lacks a required field, is removed as a whole. */
-function withoutPaths(value: unknown, paths: readonly Path[]): unknown {
-  if (paths.length === 0) return value;
-  if (!isObject(value)) return undefined;
-  const byName = groupedBy(paths, ([name = '']) => name);
-  if ([...byName.keys()].some((name) => !Object.hasOwn(value, name))) return undefined;
-  const fields = Object.entries(value).map(([name, field]) => {
-    const rests = (byName.get(name) ?? []).map(([, ...rest]) => rest);
-    return [name, withoutPaths(field, rests)] as const;
-  });
-  return Object.fromEntries(fields.filter(([, field]) => field !== undefined));
-}
 
 /** zod would silently drop a field `__proto__`. */
 const holdsProto = (value: unknown): boolean =>
