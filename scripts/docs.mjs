@@ -18,7 +18,7 @@ import { toolsDocument } from './tools-doc.mjs';
 const { accountsFileSchema, changeTools, toJSONSchema, operations, sandboxOperations, situations, markdownTable } =
   await importSource(`
   export { toJSONSchema } from 'zod';
-  export { accountsFileSchema } from './src/config/accounts-file.js';
+  export { accountsFileSchema } from './src/config/accounts.js';
   export { changeTools } from './src/mcp/server-tools.js';
   export { operations } from './src/tools/index.js';
   export { operations as sandboxOperations } from './sandbox/dispatch.js';

@@ -5,7 +5,6 @@ import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { defined, namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import type { Screen } from './layout.js';
-import type { Arguments, CommandSyntax } from './parse-arguments.js';
 
 /** The streams, environment and clock of the process that runs a command. */
 export interface Terminal {
@@ -27,7 +26,10 @@ export interface Terminal {
   readonly version: string;
 }
 
-export interface Invocation extends Pick<Arguments, 'positionals' | 'options'> {
+export interface Invocation {
+  readonly positionals: readonly string[];
+  /** The value of a switch is `1`. */
+  readonly options: Readonly<Record<string, string>>;
   readonly config: ConfigResult;
   /** All operations, built in and from files, even if the configuration is invalid. */
   readonly operations: readonly Operation[];
@@ -36,7 +38,13 @@ export interface Invocation extends Pick<Arguments, 'positionals' | 'options'> {
   readonly terminal: Terminal;
 }
 
-export interface Command extends CommandSyntax {
+export type OptionKinds = Readonly<Record<string, 'switch' | 'value'>>;
+
+export interface Command {
+  /** Maximum number of arguments that are not options. */
+  readonly positionals?: number;
+  /** Options without dashes. Every command also has `--sandbox`. */
+  readonly options?: OptionKinds;
   readonly usage: string;
   readonly about: string;
   readonly details?: string;

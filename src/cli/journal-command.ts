@@ -28,17 +28,17 @@ export const journalCommand: Command = {
   options: { json: 'switch', since: 'value', until: 'value', follow: 'switch', before: 'value' },
   run: async (invocation) => {
     const [action] = invocation.positionals;
-    if (action !== undefined && !isAction(action))
-      throw new UsageError(notOneOf('part of journal', action, Object.keys(actions)));
+    const work = action === undefined ? print : actions.get(action);
+    if (work === undefined) throw new UsageError(notOneOf('part of journal', action ?? '', [...actions.keys()]));
     const config = validConfig(invocation);
     try {
-      return await (action === undefined ? print : actions[action])(config, invocation);
+      return await work(config, invocation);
     } catch (thrown) {
       if (thrown instanceof UsageError) throw thrown;
       // PostgreSQL's code for a missing privilege.
       const lacksRight = action !== undefined && textAt(thrown, 'code') === '42501';
       const error = lacksRight ? new JournalFault('tables', words('this role may not')) : thrown;
-      const done = words(action === undefined ? 'read' : `${action}d`);
+      const done = own(action === undefined ? 'read' : `${action}d`);
       const remedy = asUsed(journalRemedy(error, storePlace(config.values.JOURNAL).path === undefined), config);
       printLine(invocation.terminal.stderr, say`The journal cannot be ${done} (${shownReason(error)}). ${remedy}`);
       return 1;
@@ -109,8 +109,10 @@ async function prune({ values, journalFile }: Config, { options, terminal }: Inv
   }
 }
 
-const actions = { migrate, prune };
-const isAction = (text: string): text is keyof typeof actions => Object.hasOwn(actions, text);
+const actions = new Map([
+  ['migrate', migrate],
+  ['prune', prune],
+]);
 
 const unitsMs: ReadonlyMap<string, number> = new Map([
   ['m', 60_000],

@@ -139,16 +139,13 @@ async function draftOperations(path: string, chosen: string | undefined, { stdou
   const operations = isAll ? model.names : chosen.split(',').map((name) => name.trim());
   for (const name of operations)
     if (!model.names.includes(name)) throw new UsageError(notOneOf('operation', name, model.names));
-  const { json, toDecide, leftOut } = draftFile({ model, path: pathFromFolder(path), operations }, hostRules(false));
+  // The draft is expected in the current folder.
+  const fromFolder = relative('.', path).replaceAll('\\', '/');
+  const modelPath = fromFolder.startsWith('../') ? fromFolder : `./${fromFolder}`;
+  const { json, toDecide, leftOut } = draftFile({ model, path: modelPath, operations }, hostRules(false));
   stdout.write(json);
   for (const { operation, reason } of leftOut) printLine(stderr, say`left out: ${own(operation)}: ${defined(reason)}.`);
   for (const { operation, reason } of toDecide)
     printLine(stderr, say`to decide: the effect of ${own(operation)}, which ${defined(reason)}.`);
   return 0;
-}
-
-/** The draft is expected in the current folder. */
-function pathFromFolder(path: string): string {
-  const fromFolder = relative('.', path).replaceAll('\\', '/');
-  return fromFolder.startsWith('../') ? fromFolder : `./${fromFolder}`;
 }

@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { JournalFault } from '../changes/sql.js';
 import type { Environment } from '../config/environment.js';
 import { type ConfigResult, loadConfig } from '../config/load-config.js';
 import { allOperations, noOwnOperations, pathInVariable, withModels } from '../config/own-operations.js';
-import { variableName } from '../config/settings.js';
+import { inputs, safeVariableName, variableName } from '../config/settings.js';
 import type { OwnOperations } from '../models/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
+import { didYouMean } from '../util/did-you-mean.js';
 import { regularFile } from '../util/regular-file.js';
-import { defined, exact, own, type SafeText, say } from '../util/safe-text.js';
-import { type Command, type Commands, notOneOf, type Terminal, UsageError } from './command.js';
+import { defined, exact, own, type SafeText, say, words } from '../util/safe-text.js';
+import { type Command, type Commands, notOneOf, type OptionKinds, type Terminal, UsageError } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
-import { parseArguments } from './parse-arguments.js';
 import { stdioCommand } from './stdio-command.js';
 
 const loadHelp = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
@@ -120,4 +121,61 @@ async function loadOwnOperations(env: Environment): Promise<OwnOperations> {
   if (folder === undefined) return fromFile;
   const { findModels } = await import('../models/service-sources.js');
   return withModels(fromFile, await findModels(folder));
+}
+
+const infoFlags = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
+const isInfoFlag = (flag: string): flag is keyof typeof infoFlags => Object.hasOwn(infoFlags, flag);
+
+/** Parses the arguments of a command. `problems` are sentences that show no value, as Node's own checks would, because it may be a secret. */
+export function parseArguments(args: readonly string[], command: Pick<Command, 'positionals' | 'options'>) {
+  const kinds: OptionKinds = { sandbox: 'switch', ...command.options };
+  const types = Object.entries(kinds).map(([name, kind]) => {
+    const type: 'boolean' | 'string' = kind === 'switch' ? 'boolean' : 'string';
+    return [name, { type }] as const;
+  });
+  // Node would take `-name` for four options.
+  const longArgs = args.map((arg) => (/^-[^-]./.test(arg) ? `-${arg}` : arg));
+  const { tokens } = parseArgs({ args: longArgs, options: Object.fromEntries(types), strict: false, tokens: true });
+
+  const given = tokens.filter((token) => token.kind === 'option');
+  const ownOptions = given.filter(({ rawName }) => !isInfoFlag(rawName));
+  // What follows an unknown option may be a secret, so it is no positional.
+  const indexesToSkip = ownOptions.flatMap(({ name, index }) => (Object.hasOwn(kinds, name) ? [] : [index + 1]));
+  const positionals = tokens.flatMap((token) =>
+    token.kind === 'positional' && !indexesToSkip.includes(token.index) ? [token.value] : [],
+  );
+  const [wants] = given.flatMap(({ rawName }) => (isInfoFlag(rawName) ? [infoFlags[rawName]] : []));
+
+  const problems = ownOptions
+    .map((token) => optionProblem({ ...token, rawName: (args[token.index] ?? '').split('=', 1).join() }, kinds))
+    .filter((problem) => problem !== undefined);
+  const { positionals: mostPositionals = 0 } = command;
+  if (positionals.length > mostPositionals)
+    problems.push(words('There is one argument too many: the command comes first, and options begin with --.'));
+  const options = Object.fromEntries(ownOptions.map(({ name, value }) => [name, value ?? '1']));
+  return { positionals: positionals.slice(0, mostPositionals), options, wants, problems };
+}
+
+/** For an unknown option, names the variable of a setting, or a similar option. `rawName` has its hyphens. */
+function optionProblem(
+  {
+    name,
+    rawName,
+    value,
+    inlineValue,
+  }: { name: string; rawName: string; value: string | undefined; inlineValue: boolean | undefined },
+  kinds: OptionKinds,
+): SafeText | undefined {
+  const option = own(rawName);
+  if (Object.hasOwn(kinds, name)) {
+    if (kinds[name] === 'switch') return value === undefined ? undefined : say`${option} takes no value.`;
+    const isNextOption = inlineValue === false && value?.startsWith('-') === true;
+    return !value?.trim() || isNextOption ? say`${option} needs a value.` : undefined;
+  }
+  const setting = name.toUpperCase().replaceAll('-', '_');
+  if (inputs.some((input) => input.name === setting))
+    return say`${option} is not an option: set ${safeVariableName(setting)}.`;
+  const similarName = didYouMean(name, Object.keys(kinds));
+  if (similarName !== undefined) return say`${option} is not an option; did you mean ${own(`--${similarName}`)}?`;
+  return say`${option} is not an option; --help lists those of the command, and cloudops-mcp help settings the settings.`;
 }

@@ -1,13 +1,16 @@
 import { isIP } from 'node:net';
+import * as z from 'zod';
+import { isAccountName } from '../calls/account.js';
 import { endpointSetting } from '../calls/endpoint.js';
 import { isAllowed, isNamedIn, matches, offersServices, type Policy } from '../calls/policy.js';
 import { isAsStrict } from '../changes/required-consent.js';
 import type { ServiceSources } from '../models/service-sources.js';
 import type { KeySettings } from '../signing/open-keys.js';
 import type { Operation } from '../tools/define-operation.js';
-import { namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { didYouMean } from '../util/did-you-mean.js';
+import { isObject, lazy, parseJson, textAt } from '../util/objects.js';
+import { defined, namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback, regionInHost } from '../util/uri.js';
-import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
 import { withHome } from './environment.js';
 import { addedServices } from './own-operations.js';
 import {
@@ -19,7 +22,16 @@ import {
   type SettingValues,
   withDefaults,
 } from './read-settings.js';
-import { endpointSettings, isKeySetting, type Setting, safeVariableName, settingNames, settings } from './settings.js';
+import {
+  anyText,
+  endpoint,
+  endpointSettings,
+  isKeySetting,
+  type Setting,
+  safeVariableName,
+  settingNames,
+  settings,
+} from './settings.js';
 
 /** The settings of the environment, or of an account of the file with what it inherits. */
 export interface AccountConfig {
@@ -57,22 +69,31 @@ export function accountsOfFile(
 ): AccountsConfig | undefined {
   const file = parseAccountsFile(content, report);
   if (file === undefined) return undefined;
-  const all = file.accounts.map((account) => accountOfFile(account, environment, tools, sources, report));
+  const all = file.accounts.flatMap(([name, json]) => accountOfFile(name, json, environment, tools, sources, report));
   const byDefault = file.defaultName ?? (all.length === 1 ? all[0]?.name : undefined);
   return { all, byDefault, areNamed: true };
 }
 
+/** Returns no account if a value in it is wrong. */
 function accountOfFile(
-  { name, description, values: written, endpoints: ownEndpoints, apis }: WrittenAccount,
+  name: string,
+  json: unknown,
   environment: AccountConfig,
   tools: Tools,
   sources: ConfigSources,
   report: Report,
-): AccountConfig {
-  const isGiven = (setting: Setting) => written[setting] !== undefined;
+): AccountConfig[] {
+  const { data } = accountSchema().safeParse(json);
+  if (data === undefined) return [];
+  const { description, endpoints: ownEndpoints = {} } = data;
+  const written: Readonly<Record<string, unknown>> = data;
+  const given = [...settingsByField].filter(([field]) => written[field] !== undefined);
+  const isGiven = (setting: Setting) => given.some(([, each]) => each === setting);
+  // zod leaves out an API named `__proto__`, which is reported as unknown.
+  const apis = Object.keys(isObject(json) && isObject(json.endpoints) ? json.endpoints : {});
   const ownName = own(`accounts.${name}`);
   const fields = new Map<string, string>([
-    ...settingNames.filter(isGiven).map((setting) => [setting, fieldOf(setting)] as const),
+    ...given.map(([field, setting]) => [setting, field] as const),
     ...apis.map((api) => [endpointSetting(api), `endpoints.${api}`] as const),
   ]);
   const nameOf: NameOf = (setting) => {
@@ -81,17 +102,16 @@ function accountOfFile(
   };
 
   const files: Partial<Record<Setting, string>> = {};
-  const entries = Object.entries({ ...written });
-  for (const setting of settingNames) {
-    if (!settings[setting].file || !isGiven(setting)) continue;
-    const path = withHome(String(written[setting]), sources.env);
+  const entries = given.map(([field, setting]) => {
+    if (!settings[setting].file) return [setting, written[field]];
+    const path = withHome(String(written[field]), sources.env);
     files[setting] = path;
     const text = readSettingFile(path, setting, nameOf(setting), sources, report);
-    entries.push([setting, text && parseSetting(setting, text, nameOf(setting), report)]);
-  }
+    return [setting, text && parseSetting(setting, text, nameOf(setting), report)];
+  });
   const ownValues: ExplicitValues = Object.fromEntries(entries);
   const explicit = { ...environment.explicit, ...ownValues };
-  const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
+  const givesKeys = given.some(([, setting]) => isKeySetting(setting));
   const account = {
     name,
     description,
@@ -115,7 +135,7 @@ function accountOfFile(
       report(say`${nameOf(endpointSetting(api))} is for an API that no file of operations names.`);
   reportWidening(account.values, environment, nameOf, report);
   reportContradictions(account, tools, nameOf, report);
-  return account;
+  return [account];
 }
 
 export const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS, SANDBOX }: SettingValues): Policy => ({
@@ -245,4 +265,130 @@ export function isPlainHttp(url: string | undefined): boolean {
   if (url === undefined) return false;
   const { protocol, hostname } = parseUrl(url);
   return protocol === 'http:' && !isLoopback(hostname);
+}
+
+const mostAccounts = 32;
+
+/** The settings of an account. For an access key, the field has the path of its file. */
+const settingsByField: ReadonlyMap<string, Setting> = new Map(
+  settingNames
+    .filter((setting) => settings[setting].account)
+    .map((setting) => {
+      const camelCase = setting.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+      return [settings[setting].file ? `${camelCase}File` : camelCase, setting];
+    }),
+);
+
+const accountSchema = lazy(() => {
+  const settingFields = Array.from(settingsByField, ([field, setting]) => {
+    const { file: isInOwnFile, help, schema } = settings[setting];
+    // In the accounts file, a list is a JSON array.
+    const meaning = help.replace(/^comma-separated /, '');
+    const fieldSchema = isInOwnFile
+      ? anyText().describe(`${meaning}, in a file of this name`)
+      : schema().describe(meaning);
+    return [field, fieldSchema.optional()];
+  });
+  const fields: Record<string, z.ZodType> = Object.fromEntries(settingFields);
+  return z.strictObject(
+    {
+      description: anyText()
+        .max(200, 'must have at most 200 characters')
+        .describe('a few words by which people and agents tell this account from others')
+        .optional(),
+      endpoints: z
+        .record(z.string(), endpoint(), 'must be an object of endpoints by API')
+        .describe('endpoints of the APIs that files of operations name')
+        .optional(),
+      ...fields,
+    },
+    'must be an object',
+  );
+});
+
+/** The schema of the accounts file. */
+export const accountsFileSchema = lazy(() =>
+  z.strictObject(
+    {
+      // `anyText` would refuse an empty text.
+      $schema: z.string('must be a text').optional(),
+      default: anyText().describe('account of calls that name none').optional(),
+      accounts: z.record(z.string(), accountSchema(), 'must be an object of accounts by name'),
+    },
+    'must be an object',
+  ),
+);
+
+/** Parses the accounts file, and reports everything in it that is wrong but contradictions. */
+function parseAccountsFile(content: string, reportSentence: Report) {
+  const report = (problem: SafeText) => reportSentence(say`The accounts file: ${problem}.`);
+  // Almost all characters of such a file are one byte.
+  if (content.length > 1024 * 1024) return report(say`it is larger than 1 MiB`);
+  const json = parseJson(content);
+  if (json === undefined) return report(say`it is not JSON`);
+  // Either value of a repeated field may be meant, so nothing else is checked.
+  const repeated = repeatedFields(content);
+  for (const path of repeated) report(say`${path} is there twice`);
+  if (repeated.length > 0) return undefined;
+
+  for (const issue of accountsFileSchema().safeParse(json).error?.issues ?? []) reportIssue(issue, report);
+  if (!isObject(json) || !isObject(json.accounts)) return undefined;
+  const names = Object.keys(json.accounts);
+  const defaultName = textAt(json, 'default')?.trim();
+  for (const name of names)
+    if (!isAccountName(name))
+      report(
+        say`${own(name)} must be a name of at most 31 lower-case letters, digits and hyphens that begins with a letter`,
+      );
+  if (names.length === 0) report(say`it has no accounts`);
+  if (names.length > mostAccounts) report(say`it has more than ${mostAccounts} accounts`);
+  if (defaultName !== undefined && !names.includes(defaultName))
+    report(say`default is ${own(defaultName)}, which is not one of its accounts`);
+  return { accounts: Object.entries(json.accounts), defaultName };
+}
+
+const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
+
+/** Returns the paths of repeated fields, because `JSON.parse` silently keeps the last value. */
+function repeatedFields(json: string): SafeText[] {
+  const containers: { readonly names: Set<string>; currentName: string | undefined }[] = [];
+  const repeated = new Map<string, SafeText>();
+  for (const [token, text, colon] of json.matchAll(jsonToken)) {
+    const container = containers.at(-1);
+    if (token === '{' || token === '[') {
+      containers.push({ names: new Set(), currentName: undefined });
+    } else if (token === '}' || token === ']') {
+      containers.pop();
+    } else if (text !== undefined && colon !== undefined && container !== undefined) {
+      // The current names of all containers are the path of this field.
+      const name = String(JSON.parse(text));
+      container.currentName = name;
+      const path = containers.map(({ currentName }) => currentName).filter((step) => step !== undefined);
+      if (container.names.has(name)) repeated.set(JSON.stringify(path), namesOf(path, '.'));
+      container.names.add(name);
+    }
+  }
+  return [...repeated.values()];
+}
+
+/** Shows no value of an unknown field, because it may be a secret. */
+function reportIssue(issue: z.core.$ZodIssue, report: (problem: SafeText) => void): void {
+  // Without the positions in lists.
+  const path = issue.path.filter((step) => typeof step === 'string');
+  if (issue.code !== 'unrecognized_keys') {
+    report(say`${path.length === 0 ? say`it` : namesOf(path, '.')} ${defined(issue.message)}`);
+    return;
+  }
+  for (const field of issue.keys) {
+    const name = namesOf([...path, field], '.');
+    const isTop = path.length === 0;
+    const knownFields = isTop ? ['accounts', 'default'] : ['description', 'endpoints', ...settingsByField.keys()];
+    const similarField = didYouMean(field, knownFields);
+    const hint = similarField === undefined ? say`` : say` (did you mean ${own(similarField)}?)`;
+    report(
+      settingsByField.has(`${field}File`)
+        ? say`${name} must not be in it: use ${own(`${field}File`)}, credentialProcess or profile`
+        : say`${name} is not a setting of ${words(isTop ? 'the file' : 'an account')}${hint}`,
+    );
+  }
 }

@@ -166,8 +166,6 @@ export function readSettingFile(
   }
 }
 
-const addedEndpoint = /^CLOUDOPS_ENDPOINT_.*_URL$/;
-
 function reportUnknown(
   env: Environment,
   allInputs: readonly Input[],
@@ -177,7 +175,7 @@ function reportUnknown(
   const known = allInputs.map(({ name }) => variableName(name));
   for (const [variable, value = ''] of Object.entries(env)) {
     if (!variable.startsWith(prefix) || known.includes(variable) || textOfVariable(value) === '') continue;
-    const isEndpoint = addedEndpoint.test(variable);
+    const isEndpoint = /^CLOUDOPS_ENDPOINT_.*_URL$/.test(variable);
     // If operations could not be loaded, their endpoints are not known.
     if (isEndpoint && problems.length > 0) continue;
     const similarName = didYouMean(variable, known);

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import * as z from 'zod';
 import { type Principal, readScope, scopeOf, scopes as serverScopes, writeScope } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
-import { withoutUndefined } from '../util/objects.js';
+import { textAt, valueAt, withoutUndefined } from '../util/objects.js';
 import { quoted, say } from '../util/safe-text.js';
 import { HttpError, onlyHeader, unavailable } from './http-helpers.js';
 
@@ -86,8 +85,6 @@ export async function authenticateRequest(
 /** Frees the connection, because connections are limited. */
 const closeConnection = { connection: 'close' };
 
-const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
-
 /** Refuses the call of a tool for which the caller lacks the scope. @throws HttpError */
 export function checkScope(
   message: unknown,
@@ -95,8 +92,8 @@ export function checkScope(
   tools: readonly Pick<Operation, 'name' | 'effect'>[],
   resource: ProtectedResource | undefined,
 ): void {
-  const { data } = toolCall.safeParse(message);
-  const tool = tools.find(({ name }) => name === data?.params.name);
+  const calledName = valueAt(message, 'method') === 'tools/call' ? textAt(message, 'params.name') : undefined;
+  const tool = tools.find(({ name }) => name === calledName);
   if (tool === undefined || principal.scopes.includes(scopeOf(tool))) return;
   const scope = scopeOf(tool);
   const present = principal.scopes.filter((each) => serverScopes.includes(each));

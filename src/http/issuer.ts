@@ -93,13 +93,11 @@ function authenticationOf(
   return { kind: 'authenticated', principal, expiresAt: exp * 1000 };
 }
 
-const mostActors = 5;
-
 /** Invalid claims count as absent, because these claims give no rights. */
 function agentOf({ client_id, act }: JWTPayload): Agent | undefined {
   const { data: clientId } = subject.safeParse(client_id);
   const actors: string[] = [];
-  for (let claim = act; isObject(claim) && actors.length < mostActors; claim = claim.act) {
+  for (let claim = act; isObject(claim) && actors.length < 5; claim = claim.act) {
     const { data: actor } = subject.safeParse(claim.sub);
     if (actor !== undefined) actors.push(actor);
   }
@@ -113,8 +111,6 @@ const subject = z
   .min(1)
   .max(255)
   .refine((name) => name.isWellFormed());
-
-const keyErrors = ['ERR_JWK_INVALID', 'ERR_JWKS_INVALID'];
 
 /** Reasons that can be given before the signature is verified, so they have no text of the token. */
 const unverified: Readonly<Record<string, string>> = {
@@ -130,8 +126,10 @@ function invalidReason(
   error: unknown,
   { issuer, audience, now }: Pick<IssuerOptions, 'issuer' | 'audience' | 'now'>,
 ): string | undefined {
-  if (!(error instanceof errors.JOSEError) || keyErrors.includes(error.code)) return undefined;
+  if (!(error instanceof errors.JOSEError)) return undefined;
   const { code } = error;
+  // The issuer's keys are wrong, and not the token.
+  if (['ERR_JWK_INVALID', 'ERR_JWKS_INVALID'].includes(code)) return undefined;
   if (!(error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired))
     return unverified[code] === undefined ? code : `${code}: ${unverified[code]}`;
   const { claim, payload } = error;

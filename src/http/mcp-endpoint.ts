@@ -33,9 +33,6 @@ export interface McpEndpointOptions {
   readonly now: () => Date;
 }
 
-/** Larger bodies are parsed in turns (bytes). */
-const shortBody = 16 * 1024;
-
 /** Serves requests to `/mcp`. Checks the token first, because limits are per caller. */
 export function createMcpEndpoint(
   options: McpEndpointOptions,
@@ -48,7 +45,6 @@ export function createMcpEndpoint(
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
   const catalog = createToolCatalog(serverOptions);
-  // Parsing a large body blocks the event loop for milliseconds.
   const takeTurn = createTurns();
 
   const serveCall = async (
@@ -82,7 +78,8 @@ export function createMcpEndpoint(
       // If the client has gone, `serveMessage` would wait forever for a close event.
       const isGone = () => response.destroyed || request.socket.destroyed;
       if (isGone()) return;
-      const message = body.length > shortBody ? await takeTurn(() => parseMessage(body)) : parseMessage(body);
+      // Parsing a large body blocks the event loop for milliseconds.
+      const message = body.length > 16 * 1024 ? await takeTurn(() => parseMessage(body)) : parseMessage(body);
       if (isGone()) return;
       if (principal !== undefined) checkScope(message, principal, [...operations, ...serviceTools], resource);
       const createSdkServer = () => createServer(ofRequest, catalog);

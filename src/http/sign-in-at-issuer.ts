@@ -41,94 +41,86 @@ const pendingSchema = lazy(() =>
 export const signInAtIssuer = (options: IssuerSignInOptions): SignIn => ({
   form: (query, { translate: t }) =>
     html`<p class="quiet">${t(say`You sign in at ${own(new URL(options.issuer).host)} with your usual account.`)}</p><a class="button" href="/decisions/start${query}">${t(words('Sign in'))}</a>`,
-  routes: (reception) => signInRoutes(options, reception),
+  routes: signInRoutes(options),
   renew: async (session) => (session.token === undefined ? session : undefined),
 });
 
-function signInRoutes(
-  options: IssuerSignInOptions,
-  { admit, refuse, refuseForNow, stateKeys }: Reception,
-): Hono<PageEnv> {
-  const { now, audience, publicUrl, scopePrefix = '' } = options;
-  const redirectUri = `${publicUrl}/decisions/callback`;
-  const pendingCookie = createSealedCookie({
-    name: 'sign-in',
-    purpose: 'cloudops decisions signIn',
-    schema: pendingSchema,
-    keys: stateKeys,
-    now,
-  });
-  const enterCallback = createCounter(mostWaiting);
-  const usedStates = new Set<string>();
-
-  const addressOf = async (state: string, verifier: string): Promise<URL> =>
-    oidc.buildAuthorizationUrl(await configure(options), {
-      redirect_uri: redirectUri,
-      // Without `cloudops:audit`, because strict issuers refuse scopes that the client may not have.
-      scope: ['openid', ...[readScope, writeScope, approveScope].map((scope) => scopePrefix + scope)].join(' '),
-      resource: audience,
-      state,
-      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
+const signInRoutes =
+  (options: IssuerSignInOptions) =>
+  ({ admit, refuse, refuseForNow, stateKeys }: Reception) => {
+    const { now, audience, publicUrl, authenticate, scopePrefix = '' } = options;
+    const redirectUri = `${publicUrl}/decisions/callback`;
+    const pendingCookie = createSealedCookie({
+      name: 'sign-in',
+      purpose: 'cloudops decisions signIn',
+      schema: pendingSchema,
+      keys: stateKeys,
+      now,
     });
-  /** Exchanges the code in the callback's query for an access token. */
-  const finish = async (state: string, verifier: string, search: string): Promise<NewSession> => {
-    // Nobody may repeat this step, which sends requests to the issuer.
-    if (usedStates.has(state)) throw new Error('used');
-    usedStates.add(state);
-    const [oldest] = usedStates;
-    if (usedStates.size > mostUsedStates && oldest !== undefined) usedStates.delete(oldest);
+    const enterCallback = createCounter(mostWaiting);
+    const usedStates = new Set<string>();
 
-    const callback = new URL(`${redirectUri}${search}`);
-    const checks = { expectedState: state, pkceCodeVerifier: verifier };
-    const answer = await oidc.authorizationCodeGrant(await configure(options), callback, checks, {
-      resource: audience,
+    const addressOf = async (state: string, verifier: string): Promise<URL> =>
+      oidc.buildAuthorizationUrl(await configure(options), {
+        redirect_uri: redirectUri,
+        // Without `cloudops:audit`, because strict issuers refuse scopes that the client may not have.
+        scope: ['openid', ...[readScope, writeScope, approveScope].map((scope) => scopePrefix + scope)].join(' '),
+        resource: audience,
+        state,
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      });
+    /** Exchanges the code in the callback's query for an access token. */
+    const finish = async (state: string, verifier: string, search: string): Promise<NewSession> => {
+      // Nobody may repeat this step, which sends requests to the issuer.
+      if (usedStates.has(state)) throw new Error('used');
+      usedStates.add(state);
+      const [oldest] = usedStates;
+      if (usedStates.size > mostUsedStates && oldest !== undefined) usedStates.delete(oldest);
+
+      const callback = new URL(`${redirectUri}${search}`);
+      const checks = { expectedState: state, pkceCodeVerifier: verifier };
+      const answer = await oidc.authorizationCodeGrant(await configure(options), callback, checks, {
+        resource: audience,
+      });
+      const authentication = await authenticate(answer.access_token);
+      if (authentication.kind !== 'authenticated') throw new Error(authentication.reason);
+      const { principal, expiresAt = 0 } = authentication;
+      const { name, personId, scopes } = principal;
+      const mayApprove = scopes.includes(approveScope);
+      if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) throw new Error('scope');
+      // `expires_in` is unsigned and often missing.
+      const end = Math.min(now().getTime() + sessionMs, expiresAt);
+      return { person: name, personId, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
+    };
+
+    const pages = new Hono<PageEnv>();
+    pages.get('/decisions/start', async (context) => {
+      const [state, verifier] = [oidc.randomState(), oidc.randomPKCECodeVerifier()];
+      const address = await addressOf(state, verifier).catch(reasonForLog);
+      if (typeof address === 'string') return refuseForNow(context, words('the issuer does not answer now'), address);
+      const expiresAt = now().getTime() + signInMs;
+      pendingCookie.write(context, { state, verifier, changeId: changeInQuery(context), expiresAt });
+      return context.redirect(address.href, 303);
     });
-    return sessionOf(answer.access_token, options);
+
+    pages.get('/decisions/callback', async (context) => {
+      const pending = pendingCookie.read(context);
+      // Begun in another browser, already used, or older than `signInMs`.
+      if (pending === undefined) throw notFound();
+      const { changeId, state, verifier } = pending;
+      const leave = enterCallback();
+      // The cookie is kept, so that the browser can try again.
+      if (leave === undefined) return refuseForNow(context, words('too many people sign in now'), 'busy');
+
+      pendingCookie.clear(context);
+      const { search } = new URL(context.req.url);
+      const session = await finish(state, verifier, search).catch(reasonForLog).finally(leave);
+      if (typeof session !== 'string') return admit(context, session, changeId);
+      return refuse(context, words('Signing in did not work, or you may not decide here.'), session, changeId);
+    });
+    return pages;
   };
-
-  const pages = new Hono<PageEnv>();
-  pages.get('/decisions/start', async (context) => {
-    const [state, verifier] = [oidc.randomState(), oidc.randomPKCECodeVerifier()];
-    const address = await addressOf(state, verifier).catch(reasonForLog);
-    if (typeof address === 'string') return refuseForNow(context, words('the issuer does not answer now'), address);
-    const expiresAt = now().getTime() + signInMs;
-    pendingCookie.write(context, { state, verifier, changeId: changeInQuery(context), expiresAt });
-    return context.redirect(address.href, 303);
-  });
-
-  pages.get('/decisions/callback', async (context) => {
-    const pending = pendingCookie.read(context);
-    // Begun in another browser, already used, or older than `signInMs`.
-    if (pending === undefined) throw notFound();
-    const { changeId, state, verifier } = pending;
-    const leave = enterCallback();
-    // The cookie is kept, so that the browser can try again.
-    if (leave === undefined) return refuseForNow(context, words('too many people sign in now'), 'busy');
-
-    pendingCookie.clear(context);
-    const { search } = new URL(context.req.url);
-    const session = await finish(state, verifier, search).catch(reasonForLog).finally(leave);
-    if (typeof session !== 'string') return admit(context, session, changeId);
-    return refuse(context, words('Signing in did not work, or you may not decide here.'), session, changeId);
-  });
-  return pages;
-}
-
-async function sessionOf(
-  token: string,
-  { authenticate, now }: Pick<IssuerSignInOptions, 'authenticate' | 'now'>,
-): Promise<NewSession> {
-  const authentication = await authenticate(token);
-  if (authentication.kind !== 'authenticated') throw new Error(authentication.reason);
-  const { principal, expiresAt = 0 } = authentication;
-  const { name, personId, scopes } = principal;
-  const mayApprove = scopes.includes(approveScope);
-  if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) throw new Error('scope');
-  // `expires_in` is unsigned and often missing.
-  const end = Math.min(now().getTime() + sessionMs, expiresAt);
-  return { person: name, personId, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
-}
 
 async function configure({ keys, issuer, clientId, clientSecret, httpClient }: IssuerSignInOptions) {
   const clientAuthentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);

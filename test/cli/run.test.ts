@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseArguments } from '../../src/cli/parse-arguments.js';
-import { commands, runCommandLine } from '../../src/cli/run.js';
+import { commands, parseArguments, runCommandLine } from '../../src/cli/run.js';
 import { settingNames, settings, variableName } from '../../src/config/settings.js';
 import { operations } from '../../src/tools/index.js';
 import { fakeTerminal } from '../support/terminal.js';
@@ -40,7 +39,7 @@ describe('help', () => {
       const [, example = ''] = /\nExample:\n {2}cloudops-mcp (.*)\n/.exec(stdout) ?? [];
       const command = await commands[name]?.();
       const words = example.split(/ (?![^{]*})/).slice(1);
-      expect(parseArguments(words, command)).toMatchObject({ problems: [] });
+      expect(parseArguments(words, command ?? {})).toMatchObject({ problems: [] });
     },
   );
 

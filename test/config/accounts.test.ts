@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { accountsFileSchema } from '../../src/config/accounts-file.js';
+import { accountsFileSchema } from '../../src/config/accounts.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { load, problems } from '../support/config.js';
 

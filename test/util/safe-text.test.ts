@@ -172,7 +172,7 @@ test.each([
       'cli/help.ts',
       'cli/operations-command.ts',
       'cli/run.ts',
-      'config/accounts-file.ts',
+      'config/accounts.ts',
       'config/read-settings.ts',
       'mcp/views/results.ts',
       'models/answer-summary.ts',
