@@ -11,7 +11,7 @@ import { fileFault } from '../util/log.js';
 import { textAt, valueAt } from '../util/objects.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
-import { type NamedSource, type TemporaryKeys, unavailable, wholeCredentials } from './keys.js';
+import { keySourceError, type NamedSource, type TemporaryKeys, wholeCredentials } from './keys.js';
 
 /** Gets keys by the AWS SDK. Loaded at the first use, because the SDK is large and most servers never need it. */
 
@@ -62,11 +62,11 @@ export async function readAwsKeys(source: NamedSource, ask: AskSdk, stop: AbortS
     signal.addEventListener('abort', () => reject(signal.reason));
   });
   const found = await Promise.race([ask(createSdk(signal)), aborted]).catch((error: unknown) => {
-    if (signal.aborted) throw unavailable(source, say`did not answer within ${longestWaitMs / 1000} seconds`);
-    throw unavailable(source, say`gave no keys${faultOf(error)}`);
+    if (signal.aborted) throw keySourceError(source, say`did not answer within ${longestWaitMs / 1000} seconds`);
+    throw keySourceError(source, say`gave no keys${faultOf(error)}`);
   });
   const credentials = wholeCredentials(found);
-  if (credentials === undefined) throw unavailable(source, words('gave keys that cannot be used'));
+  if (credentials === undefined) throw keySourceError(source, words('gave keys that cannot be used'));
   return { credentials, expiresAt: found.expiration };
 }
 

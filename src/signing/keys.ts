@@ -51,7 +51,7 @@ export class KeysUnavailable extends ShownError {
 }
 
 /** `problem` is the end of a sentence: `ended with exit code 1`. */
-export const unavailable = ({ name, remedy }: NamedSource, problem: SafeText): KeysUnavailable =>
+export const keySourceError = ({ name, remedy }: NamedSource, problem: SafeText): KeysUnavailable =>
   new KeysUnavailable(say`${name} ${problem}`, remedy);
 
 export const keyText = /^[\x21-\x7e]+$/;

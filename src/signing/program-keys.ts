@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import * as z from 'zod';
 import { lazy, parseJson, textAt } from '../util/objects.js';
 import { readTime } from '../util/read-values.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
-import { type KeyReadOptions, keyText, type NamedSource, type TemporaryKeys, unavailable } from './keys.js';
+import { type KeyReadOptions, keySourceError, keyText, type NamedSource, type TemporaryKeys } from './keys.js';
 
 /** Runs a program that prints keys as AWS defines it for `credential_process`. */
 
@@ -39,12 +39,10 @@ const outputSchema = lazy(() => {
 export function readProgramKeys(source: NamedSource, stdout: string): TemporaryKeys {
   const { data, error } = outputSchema().safeParse(parseJson(stdout));
   if (data === undefined) {
-    const {
-      path: [field],
-      message,
-    } = error.issues[0] ?? { path: [], message: '' };
+    const [issue] = error.issues;
+    const field = issue?.path[0];
     const subject = field === undefined ? words('the output') : own(String(field));
-    throw unavailable(source, say`printed keys that cannot be used: ${subject} ${defined(message)}`);
+    throw keySourceError(source, say`printed keys that cannot be used: ${subject} ${defined(issue?.message ?? '')}`);
   }
 
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, SessionToken, Expiration } = data;
@@ -52,8 +50,11 @@ export function readProgramKeys(source: NamedSource, stdout: string): TemporaryK
   return { credentials, expiresAt: Expiration ?? undefined };
 }
 
-const longestRunMs = 10_000;
 const maximumOutputBytes = 64 * 1024;
+/** Processes that keep the output open are killed this time (ms) after the program's end. */
+const heldOutputMs = 500;
+const stopped = words('was stopped, because this server ends');
+const hasGroups = process.platform !== 'win32';
 
 /**
  * Runs a program without a shell, and returns its output. The program's stderr is not read, because it may hold a secret.
@@ -63,35 +64,18 @@ const maximumOutputBytes = 64 * 1024;
 export async function runProgram(
   source: NamedSource,
   [file = '', ...args]: readonly string[],
-  options: KeyReadOptions,
-  limitMs = longestRunMs,
+  { env, stop }: KeyReadOptions,
+  limitMs = 10_000,
 ): Promise<string> {
-  if (options.stop.aborted) throw unavailable(source, stopped);
+  if (stop.aborted) throw keySourceError(source, stopped);
   let child: ChildProcess;
   try {
-    const detached = hasGroups;
-    child = spawn(file, args, {
-      env: { ...options.env },
-      stdio: ['ignore', 'pipe', 'ignore'],
-      detached,
-      windowsHide: true,
-    });
+    const stdio: StdioOptions = ['ignore', 'pipe', 'ignore'];
+    child = spawn(file, args, { env: { ...env }, stdio, detached: hasGroups, windowsHide: true });
   } catch {
     // `spawn` throws for an invalid file name or argument.
-    throw unavailable(source, words('cannot be started'));
+    throw keySourceError(source, words('cannot be started'));
   }
-  return waitForEnd(source, child, options.stop, limitMs);
-}
-
-const hasGroups = process.platform !== 'win32';
-
-const stopped = words('was stopped, because this server ends');
-
-/** Milliseconds after the program's end. */
-const heldOutputMs = 500;
-
-/** The output usually ends (`close`) just after the program (`exit`). Processes that keep it open are killed after `heldOutputMs`. */
-function waitForEnd(source: NamedSource, child: ChildProcess, stop: AbortSignal, limitMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -110,7 +94,7 @@ function waitForEnd(source: NamedSource, child: ChildProcess, stop: AbortSignal,
       stop.removeEventListener('abort', onStop);
       process.off('exit', kill);
       if (problem === undefined) resolve(Buffer.concat(chunks).toString('utf8'));
-      else reject(unavailable(source, problem));
+      else reject(keySourceError(source, problem));
     };
     const killAndFinish = (problem: SafeText | undefined) => {
       kill();
@@ -131,6 +115,7 @@ function waitForEnd(source: NamedSource, child: ChildProcess, stop: AbortSignal,
     });
     // Only the error's code is shown, because the message has the program's arguments.
     child.once('error', (error) => finish(say`cannot be started (${own(textAt(error, 'code') ?? error.name)})`));
+    // The output usually ends (`close`) just after the program (`exit`).
     child.once('exit', (code, signal) => {
       outputTimer = setTimeout(() => killAndFinish(problemOf(code, signal)), heldOutputMs);
     });

@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { fileFault, type Log } from '../util/log.js';
 import { say, words } from '../util/safe-text.js';
-import { type KeyOrigin, type KeyReadOptions, KeysUnavailable, type TemporaryKeys, unavailable } from './keys.js';
+import { type KeyOrigin, type KeyReadOptions, KeysUnavailable, keySourceError, type TemporaryKeys } from './keys.js';
 import type { Credentials } from './sign.js';
 
 /** Keys are read again when their files change, before they expire, and after a service has refused them. */
@@ -71,7 +71,7 @@ export function renewKeys<Origin extends KeyOrigin>(
     try {
       found = await findOrigin();
       read = await found.read({ env, stop });
-      failure = unavailable(found, words('gave keys that have expired'));
+      failure = keySourceError(found, words('gave keys that have expired'));
     } catch (error) {
       failure = failureOf(error);
     }

@@ -8,7 +8,6 @@ import {
   getSigningKey,
   SignatureV4Base,
 } from '@smithy/signature-v4';
-import type { HttpRequest } from '@smithy/types';
 import { encodeSegment, type Query } from '../util/uri.js';
 import type { SigningProfile, Version4Profile } from './signature-variants.js';
 
@@ -55,31 +54,41 @@ export async function sign(request: UnsignedRequest, context: SigningContext): P
       return signForm(request, context);
     case 'v3':
       return signDate(request, context);
-    case 'v4': {
-      const version4 = { ...context, profile };
-      return new RequestSigner(version4).signRequest(request, version4);
-    }
+    case 'v4':
+      return new RequestSigner(context, profile).signRequest(request);
   }
-}
-
-interface Version4Context extends SigningContext {
-  readonly profile: Version4Profile;
 }
 
 /** The library's own signer has fixed header names, and does not return the signed texts. */
 class RequestSigner extends SignatureV4Base {
-  constructor({ profile, credentials, region, service }: Version4Context) {
-    super({ credentials, region, service, sha256: Sha256, uriEscapePath: profile.encodesPathTwice });
+  readonly context: SigningContext;
+  readonly profile: Version4Profile;
+
+  constructor(context: SigningContext, profile: Version4Profile) {
+    super({ ...context, sha256: Sha256, uriEscapePath: profile.encodesPathTwice });
+    this.context = context;
+    this.profile = profile;
   }
 
-  async signRequest(
-    request: UnsignedRequest,
-    { profile, credentials, region, service, date }: Version4Context,
-  ): Promise<Signed> {
+  async signRequest({ method, host, path, query, headers: given, body }: UnsignedRequest): Promise<Signed> {
+    const { profile } = this;
+    const { credentials, region, service, date } = this.context;
     const { longDate, shortDate } = this.formatDate(date);
-    const headers: Record<string, string> = { ...request.headers, host: request.host, [profile.dateHeader]: longDate };
+    const headers: Record<string, string> = { ...given, host, [profile.dateHeader]: longDate };
+    const parameters = Object.entries(query).map(([name, value]): [string, string | string[]] => {
+      if (value === true) return [name, ''];
+      return [name, typeof value === 'string' ? value : [...value]];
+    });
     // `libraryRequest` refers to `headers`, so later headers are signed too.
-    const libraryRequest = httpRequest(request, headers);
+    const libraryRequest = {
+      method,
+      protocol: 'https:',
+      hostname: host,
+      path,
+      query: Object.fromEntries(parameters),
+      headers,
+      ...(body !== undefined && { body }),
+    };
     const payloadHash = await getPayloadHash(libraryRequest, Sha256);
     if (profile.contentHashHeader !== undefined) headers[profile.contentHashHeader] = payloadHash;
     if (credentials.sessionToken !== undefined) headers[profile.tokenHeader] = credentials.sessionToken;
@@ -98,18 +107,6 @@ class RequestSigner extends SignatureV4Base {
       `SignedHeaders=${this.getCanonicalHeaderList(canonicalHeaders)}, Signature=${signature}`;
     return { headers, canonicalRequest, stringToSign };
   }
-}
-
-function httpRequest(
-  { method, host, path, query, body }: UnsignedRequest,
-  headers: Record<string, string>,
-): HttpRequest {
-  const parameters = Object.entries(query).map(([name, value]): [string, string | string[]] => {
-    if (value === true) return [name, ''];
-    return [name, typeof value === 'string' ? value : [...value]];
-  });
-  const request = { method, protocol: 'https:', hostname: host, path, query: Object.fromEntries(parameters), headers };
-  return body === undefined ? request : { ...request, body };
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];

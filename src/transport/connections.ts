@@ -79,13 +79,13 @@ export function createAgents(limits: ConnectionLimits, { pipelining }: { readonl
       proxyTls: { timeout: connectMs },
       requestTls: { timeout: connectMs },
       // A tunnel is a part of connecting, so the proxy must answer within `connectMs`.
-      clientFactory: (origin, poolOptions) => new Pool(origin, { ...skipping(poolOptions), headersTimeout: connectMs }),
-      factory: (origin, poolOptions) => new Pool(origin, skipping(poolOptions)),
+      clientFactory: (origin, poolOptions) => createPool(origin, { ...poolOptions, headersTimeout: connectMs }),
+      factory: createPool,
     });
-  const skipping = (poolOptions: Pool.Options): Pool.Options =>
-    typeof poolOptions.connect === 'function'
-      ? { ...poolOptions, connect: skippingInterim(poolOptions.connect, headerBytes) }
-      : poolOptions;
+  const createPool = (origin: string | URL, { connect: connector, ...poolOptions }: Pool.Options): Pool => {
+    const skipping = typeof connector === 'function' && { connect: skippingInterim(connector, headerBytes) };
+    return new Pool(origin, { ...poolOptions, ...skipping });
+  };
 
   return {
     direct,

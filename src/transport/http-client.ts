@@ -132,11 +132,12 @@ function dispatch(
       },
       onResponseStart(controller, status, incoming) {
         if (status < 200) return;
-        const head = { kind: 'response', status, headers: flatten(incoming) } as const;
-        exchange.head = head;
+        const headers = Object.fromEntries(
+          Object.entries(incoming).map(([name, value = '']) => [name.toLowerCase(), [value].flat().join(', ')]),
+        );
+        exchange.head = { kind: 'response', status, headers };
         // An answer to HEAD has only the length that a body would have.
-        if (method !== 'HEAD' && Number(head.headers['content-length']) > limits.bodyBytes)
-          controller.abort(tooLarge());
+        if (method !== 'HEAD' && Number(headers['content-length']) > limits.bodyBytes) controller.abort(tooLarge());
       },
       onResponseData(controller, chunk) {
         exchange.size += chunk.length;
@@ -173,14 +174,6 @@ function failureOf(
 }
 
 class TooLarge extends Error {}
-
-const flatten = (headers: Readonly<Record<string, string | string[] | undefined>>) =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value = '']) => [
-      name.toLowerCase(),
-      Array.isArray(value) ? value.join(', ') : value,
-    ]),
-  );
 
 function decodeResponse(
   { head, chunks }: Exchange,

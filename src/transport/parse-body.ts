@@ -24,7 +24,10 @@ export function parseBody(body: string): Body {
   if (text.startsWith('{') || text.startsWith('[')) return parseJson(text);
   if (!text.startsWith('<')) return { kind: 'text', text: text.slice(0, maximumText) };
   if (/^<(!doctype\s+html|html)\b/i.test(text)) return { kind: 'html', text: text.slice(0, maximumText) };
-  if (isTooMuch(text)) return malformed('XML', 'it has too many elements, attributes or references', true);
+  const isTooMuch = Object.entries(maximumCounts).some(
+    ([character, limit]) => countCharacter(character, text, limit) > limit,
+  );
+  if (isTooMuch) return malformed('XML', 'it has too many elements, attributes or references', true);
   return parsePlain(text) ?? parseXml(text);
 }
 
@@ -55,9 +58,6 @@ const maximumText = 20_000;
 const maximumDepth = 32;
 /** Other calls wait while XML is parsed. */
 const maximumCounts = { '<': 150_000, '&': 200_000, '=': 200_000 };
-
-const isTooMuch = (xml: string) =>
-  Object.entries(maximumCounts).some(([character, limit]) => countCharacter(character, xml, limit) > limit);
 
 /** Otherwise the parser creates a decoder for each document. */
 const decoder: EntityDecoderOptions = {

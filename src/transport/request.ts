@@ -77,11 +77,6 @@ export function encodeRequest(
 /** Other text would be sent in another form than it is signed in. */
 const headerValue = /^(?:[!-~]+(?: +[!-~]+)*)?$/;
 
-const contentTypes = {
-  json: 'application/json',
-  text: 'text/plain; charset=utf-8',
-} as const;
-
 /** @throws TypeError for values that JSON cannot hold */
 export function encodeContent(content: RequestBody | undefined): {
   readonly text?: string;
@@ -90,5 +85,6 @@ export function encodeContent(content: RequestBody | undefined): {
   if (content === undefined) return { headers: {} };
   const text = writeBody(content);
   const md5 = content.contentMd5 === true && { 'content-md5': createHash('md5').update(text).digest('base64') };
-  return { text, headers: { 'content-type': contentTypes[content.kind], ...md5 } };
+  const contentType = content.kind === 'json' ? 'application/json' : 'text/plain; charset=utf-8';
+  return { text, headers: { 'content-type': contentType, ...md5 } };
 }

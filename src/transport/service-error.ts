@@ -1,4 +1,4 @@
-import { isObject, valueAt } from '../util/objects.js';
+import { isObject, textAt, valueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import type { Body } from './parse-body.js';
 
@@ -113,7 +113,7 @@ export const shortenServiceError = (error: Readonly<Record<string, unknown>>): S
 const messageFields = ['Message', 'message', 'errorMessage', 'error_description', 'detail', 'description', 'title'];
 
 function errorFields(source: unknown): ServiceError {
-  const first = (...names: readonly string[]) => names.map((name) => valueAt(source, name)).find(isFilled);
+  const first = (...names: readonly string[]) => names.map((name) => textAt(source, name)).find((text) => text);
   const message = typeof source === 'string' ? source : first(...messageFields);
   const code = first('Code', 'code', 'errorCode', '__type');
   const [, regionInMessage] = /\bregion\b.*\bexpecting '([^']+)'/i.exec(String(message)) ?? [];
@@ -126,8 +126,6 @@ function errorFields(source: unknown): ServiceError {
     ...textField('serverTime', first('ServerTime', 'serverTime')),
   };
 }
-
-const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 /** In characters. */
 const maximumLengths: Readonly<Record<keyof ServiceError, number>> = {

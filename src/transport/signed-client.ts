@@ -118,7 +118,12 @@ export const createSignedClients =
         limit.signal,
       );
       const attemptReply = replyOf(result, createRedactor([...secrets]));
-      if (attemptSpan !== undefined) endSpan(attemptSpan, attemptReply);
+      if (attemptReply.kind === 'failed') attemptSpan?.end({}, attemptReply.failure.code);
+      else {
+        const { status, bodyFailure } = attemptReply.response;
+        const error = status >= 400 ? String(status) : bodyFailure?.code;
+        attemptSpan?.end({ 'http.response.status_code': status }, error);
+      }
       const hasNewKeys = await renewKeys(attemptReply, credentials);
       const pauseMs = hasNewKeys ? 0 : pauseAfter(attemptReply, attempts.length);
 
@@ -170,12 +175,4 @@ function requestAttributes({ origin }: Endpoint, { method }: WireRequest, resend
     'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
     'http.request.resend_count': resendCount === 0 ? undefined : resendCount,
   };
-}
-
-function endSpan(span: Span, reply: AttemptReply): void {
-  if (reply.kind === 'failed') span.end({}, reply.failure.code);
-  else {
-    const { status, bodyFailure } = reply.response;
-    span.end({ 'http.response.status_code': status }, status >= 400 ? String(status) : bodyFailure?.code);
-  }
 }
