@@ -2,7 +2,16 @@ import type { Attempt } from '../transport/signed-client.js';
 import { isObject, leavesOf, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { exact, isSafeText, join, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
-import type { EarlierCall, Failure, LeftOut, Plan, RequestIds, ServiceSays, Success } from './outcome.js';
+import type {
+  EarlierCall,
+  Failure,
+  LeftOut,
+  OtherArguments,
+  Plan,
+  RequestIds,
+  ServiceSays,
+  Success,
+} from './outcome.js';
 
 type AnyResult = Partial<Omit<Success, 'outcome'>> &
   Partial<Omit<Failure, 'outcome'>> & { readonly outcome?: Success['outcome'] | Failure['outcome'] };
@@ -51,6 +60,10 @@ function factLines(fields: AnyResult): string[] {
 }
 
 /** The lines of a request for review: method and URL, headers, and body. */
+/** A sentence with the arguments of a plan that are in no list. */
+export const fieldsSentence = (also: OtherArguments | undefined): readonly SafeText[] =>
+  also === undefined || also.fields.length === 0 ? [] : [say`Also: ${join(also.fields, ', ')}.`];
+
 export const requestLines = ({
   method,
   url,

@@ -305,9 +305,9 @@ export function stepToVerify(
           say`Compare its answer with the values that the change was to set: a state that was there before proves nothing.`,
         ]
       : [doneSentence(call), notFoundYet(call)]),
-    say`Only if ${words(conditions[effect])} ${repeatIfWanted}`,
   );
-  return next('agent', 'call', join(steps, ' '));
+  const condition = words(conditions[effect]);
+  return next('agent', 'call', join([...steps, say`Only if ${condition} ${repeatIfWanted}`], ' '));
 }
 
 /** The end of "only if", after which a change may be repeated. */

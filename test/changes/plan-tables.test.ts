@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planTables } from '../../src/changes/other-arguments.js';
+import { planTables } from '../../src/changes/plan.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 
 /** The lists among the arguments of a change, as tables for people. */

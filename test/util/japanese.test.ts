@@ -19,8 +19,6 @@ const durations = [5, 300, 7200, 7260, 200_000, 1_300_000].map(humanDuration);
 const filesForPeople = [
   'src/calls/failed-entries.ts',
   'src/calls/hints.ts',
-  'src/changes/fields-sentence.ts',
-  'src/changes/other-arguments.ts',
   'src/changes/plan.ts',
   'src/changes/stored-call.ts',
   'src/changes/typed-name.ts',
@@ -42,6 +40,7 @@ const filesForPeople = [
 /** Files with texts for agents too. These are for people. */
 const mixedFiles: Readonly<Record<string, RegExp>> = {
   'src/calls/failure.ts': /./,
+  'src/calls/result-text.ts': /^Also/,
   'src/calls/read-reply.ts': /^its? (?!was)/,
   'src/changes/change-state.ts': /^(?!If the user|Call get_change|This plan of|Somebody has)/,
   'src/changes/conclude-change.ts': /./,

@@ -164,7 +164,6 @@ test.each([
       'calls/refusal.ts',
       'calls/remedies.ts',
       'calls/validate.ts',
-      'changes/other-arguments.ts',
       'changes/plan-change.ts',
       'changes/plan.ts',
       'cli/check-accounts.ts',

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { EndedOutcome, Failure, PlanTable } from '../../calls/outcome.js';
-import { requestLines } from '../../calls/result-text.js';
+import { fieldsSentence, requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
-import { fieldsSentence } from '../../changes/fields-sentence.js';
 import { declineLabel, typePrompt } from '../../changes/typed-name.js';
 import { humanBytes, sentences } from '../../util/human.js';
 import { english, type Translator } from '../../util/language.js';
