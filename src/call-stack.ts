@@ -13,14 +13,13 @@ import type { ChangeContext, ChangeDependencies, ChangeRun } from './changes/cha
 import { outcomeOfState } from './changes/change-state.js';
 import { withFields } from './changes/conclude-change.js';
 import {
+  awaitEnd,
   type Click,
   clickOnChange,
   confirmChange,
   type DecisionResult,
   findByProof,
   findChange,
-  getChange,
-  stateForView,
   withdrawChange,
 } from './changes/decide.js';
 import { followToEnd } from './changes/follow-to-end.js';
@@ -149,7 +148,8 @@ export function createCalls(
   };
 
   const changes: ChangeTools = {
-    get: (id, context) => changeTool('get_change', id, context, getChange),
+    get: (id, context) =>
+      changeTool('get_change', id, context, async (change, run) => outcomeOfState(await awaitEnd(change, run), run)),
     withdraw: (id, context) => changeTool('withdraw_change', id, context, withdrawChange),
     confirm: ({ id, thing }, context) =>
       changeTool('confirm_change', id, context, (change, run) => confirmChange(change, thing, run)),
@@ -179,7 +179,10 @@ export function createCalls(
       });
       return followed instanceof Refusal ? followed : { kind: 'seen', change, isGoing: false, outcome, ...followed };
     },
-    state: (change, context) => stateForView(change, runOf(context)),
+    state: async (change, context) => {
+      const run = runOf(context);
+      return outcomeOfState(change.state === 'waiting' ? change : await awaitEnd(change, run), run);
+    },
   };
   return { call: callTool, changes };
 }

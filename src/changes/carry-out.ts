@@ -32,7 +32,7 @@ import { makePlan } from './plan.js';
 import { budgetSpent, repeated, rowOf } from './plan-change.js';
 import { resolveAgain } from './stored-call.js';
 
-/** This file carries out approved changes. The store has a change as begun before the first byte is sent, and its ending before the caller gets the outcome. Each thing of a change of several is a change of its own, with a row, a place in the budget and an ending. */
+/** This file carries out approved changes. The store has a change as begun before the first byte is sent, and its ending before the caller gets the outcome. Each thing of a change of several is a change of its own. */
 
 /**
  * Carries out an approved change by the present policy, scopes and secrets, or goes on with a begun change that this process has taken over.
@@ -84,22 +84,18 @@ async function beginAndSend(change: Change, call: ResolvedChange, run: ChangeRun
 }
 
 /** Written in advance, in case the process goes away while it sends. */
-const interrupted = ({ what, id, isPrivate }: Change, ifUnknown: Next): Ending => ({
-  isPrivate,
-  outcome: {
-    kind: 'failed',
-    failure: {
-      summary: say`The server went away while it sent this, so nobody knows whether it was carried out: ${quoted(what, 500)}.`,
-      code: 'OutcomeUnknown',
-      outcome: 'unknown',
-      changeId: id,
-      problems: [],
-      mayHaveHappened: true,
-      next: ifUnknown,
-      requestIds: {},
-    },
-  },
-});
+function interrupted({ what, isPrivate }: Change, ifUnknown: Next): Ending {
+  const summary = say`The server went away while it sent this, so nobody knows whether it was carried out: ${quoted(what, 500)}.`;
+  const failure = {
+    summary,
+    code: 'OutcomeUnknown',
+    problems: [],
+    mayHaveHappened: true,
+    next: ifUnknown,
+    requestIds: {},
+  };
+  return { isPrivate, outcome: concludeFailed(failure).outcome };
+}
 
 function beginRefusal(
   hindrance: Exclude<Begun, { kind: 'begun' }>,
@@ -236,7 +232,7 @@ async function endParts(
   return writeEnding(change, conclude(change, call, ends, run), run);
 }
 
-/** The ending of a part. `unverified`: accepted, but the thing was not seen to be gone, because the read failed. */
+/** `unverified`: accepted, but the thing was not seen to be gone, because the read failed. */
 type PartEnd =
   | { readonly kind: 'done' | 'gone' | 'unverified' }
   | { readonly kind: 'failed'; readonly code: string; readonly failure?: Failure };

@@ -10,7 +10,7 @@ import type { QuestionLimits } from './plan.js';
 import type { DecisionPage } from './required-consent.js';
 import type { Changes } from './store.js';
 
-/** This file has what the functions of a call take: the ways to ask its person, and the services of the process. */
+/** This file has what a call takes: the ways to ask its person, and the services of the process. */
 
 /** `unanswered` stayed open for too long. `interrupted`: the client or this server ended the call. `notAsked`: the client could not ask. */
 export interface FormResponse {

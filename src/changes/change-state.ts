@@ -98,7 +98,6 @@ export function refusalOf(
   });
 }
 
-/** A plan behind a question is withdrawn only with the call that asked. */
 function reasonOfWithdrawal(
   { byForm }: DecisionOptions,
   replacedBy: string | undefined,
@@ -125,25 +124,25 @@ export const decisionText = (
   standing: Decision,
 ): SafeText => say`${decisionSentence(standing)} at ${time(new Date(decidedAt ?? madeAt).toISOString())}.`;
 
-export interface LateDecision {
-  readonly kind: 'late';
-  readonly change: Change;
-  /** Such as `Too late: bob agreed 12 s before you. Your click changed nothing.` */
-  readonly earlierDecision: SafeText | undefined;
-  /** False if it only repeats the decision that stands, as if its result was lost. */
-  readonly isLate: boolean;
-}
+export type LateDecision = ReturnType<typeof lateDecision>;
 
-export function lateDecision(change: Change, late: Decision, standing = change.decision): LateDecision {
-  if (standing === undefined) return { kind: 'late', change, earlierDecision: undefined, isLate: false };
+/**
+ * Tells a person that an earlier decision stands: `Too late: bob agreed 12 s before you.` `isLate` is false for a decision that only repeats
+ * the earlier one, as if its result was lost.
+ */
+export function lateDecision(change: Change, late: Decision, standing = change.decision) {
   const { act } = textsOf(late.way);
-  const isLate = standing.kind !== late.kind || standing.way !== late.way || standing.person !== late.person;
+  const isLate =
+    standing !== undefined &&
+    (standing.kind !== late.kind || standing.way !== late.way || standing.person !== late.person);
   const { decidedAgoMs } = change;
   const ago = decidedAgoMs === undefined ? words('') : say`${duration(decidedAgoMs / 1000)} `;
-  const earlierDecision = isLate
-    ? say`Too late: ${decisionClause(standing)} ${ago}before you. Your ${act} changed nothing.`
-    : say`${decisionText(change, standing)} This ${act} changed nothing.`;
-  return { kind: 'late', change, earlierDecision, isLate };
+  const earlierDecision =
+    standing &&
+    (isLate
+      ? say`Too late: ${decisionClause(standing)} ${ago}before you. Your ${act} changed nothing.`
+      : say`${decisionText(change, standing)} This ${act} changed nothing.`);
+  return { kind: 'late', change, earlierDecision, isLate } as const;
 }
 
 export function lateOutcome(change: Change, late: Decision, principal: Principal | undefined): EndedOutcome {

@@ -24,7 +24,7 @@ import {
 } from './change.js';
 import type { Engine, Transaction, Value } from './sql.js';
 
-/** This file converts changes to rows of their table and back, and has the SQL on the table. Private values are sealed, so that no reader of the store sees them. */
+/** This file converts changes to rows of their table and back, and has the SQL on the table. Private values are sealed. */
 
 export interface Rows extends Transaction {
   readonly keys: SealingKeys;
@@ -39,7 +39,7 @@ function columnOf(value: object, isPrivate: boolean | undefined, id: string, key
   return isPrivate === true ? JSON.stringify({ sealed: sealOf(keys, id).seal(text) }) : text;
 }
 
-/** Returns the value of a column, undefined if no key opens it. */
+/** Undefined if no key opens it. */
 function openColumn(column: string | undefined, id: string, keys: SealingKeys): unknown {
   const value = parseJson(column ?? '');
   const sealed = textAt(value, 'sealed');
@@ -428,7 +428,7 @@ const seenSchema = lazy(() => z.object({ text: resultSchemas().text, value: z.st
 
 export type Seen = z.output<ReturnType<typeof seenSchema>>;
 
-/** `due`: when the next read is due, by the clock of the store (milliseconds). No other process reads before. */
+/** `due`: the time of the next read, by the clock of the store (milliseconds). */
 const followSchema = lazy(() =>
   z.object({
     state: z.enum(followStates),

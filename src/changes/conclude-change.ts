@@ -69,7 +69,7 @@ interface SentChange {
   readonly sentAt: string;
 }
 
-/** A change that has ended, as the store and as the caller gets it. */
+/** `ending` is for the store, `outcome` for the caller. */
 export interface Conclusion {
   readonly state: EndState;
   readonly ending: Ending;

@@ -15,15 +15,7 @@ import { timeLimit } from '../util/time-limit.js';
 import { carryOut } from './carry-out.js';
 import type { Change, Decision } from './change.js';
 import { afterStoreFailure, type ChangeRun, ofCaller } from './change-context.js';
-import {
-  type LateDecision,
-  lateDecision,
-  lateOutcome,
-  outcomeOfState,
-  refusalOf,
-  thingOf,
-  toldOutcome,
-} from './change-state.js';
+import { type LateDecision, lateDecision, lateOutcome, refusalOf, thingOf, toldOutcome } from './change-state.js';
 import { duplicateWindowMs } from './change-table.js';
 import { longestReason } from './decline-reason.js';
 import { resolveAgain, resolveStored } from './stored-call.js';
@@ -49,7 +41,6 @@ interface Approved {
   readonly change: Change;
 }
 
-/** Stores a decision on a change. */
 async function decide(change: Change, given: Decision, run: ChangeRun): Promise<DecisionResult | Approved> {
   const { store, heldArguments, log } = run;
   const decision = { ...given, reason: await redactReason(given.reason, change, run) };
@@ -88,14 +79,14 @@ async function redactReason(reason: string | undefined, change: Change, run: Cha
 
 type CallResult = EndedOutcome | Refusal;
 
-/** Stores the decision of a call. Returns the approved change, the outcome, or the decision that stands. */
+/** Returns the approved change, the outcome, or the decision that stands. */
 export async function decideInCall(change: Change, decision: Decision, run: ChangeRun): Promise<CallResult | Approved> {
   const decided = await decide(change, decision, run);
   if (decided.kind === 'late') return lateOutcome(decided.change, decision, run.principal);
   return decided.kind === 'decided' ? decided.outcome : decided;
 }
 
-/** Decides on a change for a call and, if it is approved, carries it out. */
+/** Decides, and carries out an approved change. */
 export async function decideForCall(change: Change, decision: Decision, run: ChangeRun): Promise<CallResult> {
   const decided = await decideInCall(change, decision, run);
   return decided.kind === 'approved' ? carryOut(decided.change, run) : decided;
@@ -203,10 +194,6 @@ export const refusedChanges = (run: ChangeRun): Promise<readonly Change[] | Refu
 
 const isDeclined = ({ state, decision }: Change) => state === 'declined' && decision?.way !== 'program';
 
-/** The outcome of a change, after its end. */
-export const getChange = async (change: Change, run: ChangeRun): Promise<CallResult> =>
-  outcomeOfState(await awaitEnd(change, run), run);
-
 export async function withdrawChange(change: Change, run: ChangeRun): Promise<CallResult> {
   const decision = { kind: 'withdrawn', way: 'withdrawn' } as const;
   const decided = await decide(change, decision, run);
@@ -220,9 +207,6 @@ export async function withdrawChange(change: Change, run: ChangeRun): Promise<Ca
     next: next('nobody', 'none', 'Nobody can decide on it any more. The same change needs a new plan.'),
   });
 }
-
-export const stateForView = async (change: Change, run: ChangeRun): Promise<EndedOutcome> =>
-  outcomeOfState(change.state === 'waiting' ? change : await awaitEnd(change, run), run);
 
 /** True if the change may end without a further call of its caller, for example by a click. A plan that only its caller can confirm may not. */
 const isOpen = ({ state, isExpired, options: { byForm, byClick, onPage } }: Change) =>

@@ -13,8 +13,8 @@ import { followArguments } from './conclude-change.js';
 import { resolveStored } from './stored-call.js';
 
 /**
- * This file follows an accepted change in the cloud, for its task: each look at the task makes the next read if the read is due. So nothing
- * is read for a client that has gone, and each read has the rights of the caller that looks.
+ * This file follows an accepted change in the cloud, for its task: each look at the task makes the next read if the read is due. So each read
+ * has the rights of the caller that looks.
  */
 
 /** In characters. */
@@ -176,7 +176,7 @@ const steps: Readonly<Partial<Record<FollowState, Next>>> = {
   failed: next('user', 'check', 'Do not repeat it. Have the user look in the console for the reason.'),
 };
 
-/** Adds to a result how far the change is. The summary of before says that the change is not finished. */
+/** The summary of before says that the change is not finished. */
 function withProgress(success: Success, { state, seen }: Followed): Success {
   const progress = seen === undefined ? texts[state] : join([texts[state], seen.text], ' ');
   const step = steps[state];

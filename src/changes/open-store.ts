@@ -14,19 +14,21 @@ import { createChanges } from './store.js';
 import { storePlace } from './store-place.js';
 import { systemClock, thisProcess } from './system.js';
 
-interface StoreOptions {
-  readonly log?: Log;
-  readonly addressFile?: string | undefined;
-  readonly stateKeys?: KeyRing | undefined;
-  /** False for commands that only read. */
-  readonly createsTables?: boolean;
-}
-
 /**
  * Returns the store that CLOUDOPS_JOURNAL names, which is opened when it is first needed.
  * @throws JournalFault if the file is no journal of this version
  */
-export function openStore(journal: string, now: () => Date, options: StoreOptions = {}) {
+export function openStore(
+  journal: string,
+  now: () => Date,
+  options: {
+    readonly log?: Log;
+    readonly addressFile?: string | undefined;
+    readonly stateKeys?: KeyRing | undefined;
+    /** False for commands that only read. */
+    readonly createsTables?: boolean;
+  } = {},
+) {
   const { name, path } = storePlace(journal);
   if (path !== undefined) refuseOldJournal(path);
   const engine = async (): Promise<Engine> =>

@@ -45,7 +45,7 @@ export interface PlannedChange {
   readonly replaceable: readonly Change[];
 }
 
-/** Makes the plan of a change, and compares it with the store. Nothing is written. */
+/** Compares the plan of a change with the store. Nothing is written. */
 export async function planChange(
   call: ResolvedChange,
   replaced: Change | undefined,

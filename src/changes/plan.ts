@@ -121,7 +121,7 @@ export const pastedSecrets = ({
   operation: { secrets = [] },
   input,
   nameBySecretPath = {},
-}: Pick<PlanInput, 'operation' | 'input' | 'nameBySecretPath'>): readonly string[] =>
+}: PlanInput): readonly string[] =>
   secrets.filter((path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined);
 
 function pastedSecretWarnings(call: PlanInput): readonly SafeText[] {
@@ -234,31 +234,33 @@ export function questionText(
   limits: QuestionLimits,
   now: Date,
 ): SafeText | undefined {
-  const firstLines = decisionLines(plan, call, limits);
+  const { lines, omitted, isShort } = decisionLines(plan, call, limits);
   // Not `plan.also`, which is shortened.
   const also = otherArguments(call.change.named, call.shownInput, unlimited);
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
 
   // Lines about the request show all names and values in full.
   const laterLines = [
-    ...inFull(shortHeadline(call, limits)),
+    ...omitted,
     ...(plan.found === undefined ? [] : [plan.found]),
     ...withUncutNames(consequencesOf(plan)),
-    ...withUncutNames(titled('Where', fitsLine(plan, limits) ? [] : plan.where)),
+    ...withUncutNames(titled('Where', isShort ? plan.where : [])),
     ...withUncutNames(titled('Also', [...also.lists, ...also.fields])),
     ...titled('Defaults', defaults),
     ...plan.warnings,
     ...titled('Not checked', plan.notChecked),
   ];
 
-  const linesLeft = limits.lines - firstLines.length;
-  const question = withAges(join([...firstLines, ...joinOverflow(laterLines, linesLeft)], '\n'), now);
+  // The last lines are joined, so that nothing is left out.
+  const rest = laterLines.splice(limits.lines - lines.length - 1);
+  const lastLine = rest.length === 0 ? [] : [join(rest, ' ')];
+  const question = withAges(join([...lines, ...laterLines, ...lastLine], '\n'), now);
   return question.text.length <= limits.characters ? question : undefined;
 }
 
 /** The question about a plan that is shown beside it. */
 export const shortQuestion = (plan: Plan, call: ResolvedChange, limits: QuestionLimits, now: Date): SafeText =>
-  withAges(join(decisionLines(plan, call, limits), '\n'), now);
+  withAges(join(decisionLines(plan, call, limits).lines, '\n'), now);
 
 const withAges = (text: SafeText, now: Date): SafeText =>
   withTimes(text, (time) => {
@@ -267,28 +269,22 @@ const withAges = (text: SafeText, now: Date): SafeText =>
     return seconds < 0 ? say`${duration(-seconds)} from now` : say`${duration(seconds)} ago`;
   });
 
-/** Joins the last lines, so that nothing is left out. */
-const joinOverflow = (lines: readonly SafeText[], most: number): readonly SafeText[] =>
-  lines.length <= most ? lines : [...lines.slice(0, most - 1), join(lines.slice(most - 1), ' ')];
-
 const withUncutNames = (texts: readonly SafeText[]): SafeText[] => texts.map((text) => shortNames(text, unlimited));
 
 const titled = <const Title extends string>(title: Wording<Title>, values: readonly SafeText[]): SafeText[] =>
   values.length === 0 ? [] : [say`${words(title)}: ${join(values, ', ')}.`];
 
-function decisionLines(plan: Plan, call: ResolvedChange, limits: QuestionLimits): readonly SafeText[] {
-  const headline = say`${shortHeadline(call, limits).line}?`;
+/** `isShort` if the lines leave out sources and places. */
+function decisionLines(plan: Plan, call: ResolvedChange, limits: QuestionLimits) {
+  const { change, input, endpoint } = call;
+  const headline = fitted(change.headline(input, endpoint.region), limits.lineLength - 1);
   const cautions = cautionsOf(plan);
-  // The later line `Where` then has the sources of the values.
-  const destination = fitsLine(plan, limits) ? whereSentence(plan) : whereLine(call, limits);
-  return [headline, ...(cautions.length === 0 ? [] : [join(cautions, ' ')]), destination];
+  const where = say`${sentence(join(plan.where, ', '))}.`;
+  const isShort = where.text.length > limits.lineLength;
+  const caution = cautions.length === 0 ? [] : [join(cautions, ' ')];
+  const lines = [say`${headline.line}?`, ...caution, isShort ? whereLine(call, limits) : where];
+  return { lines, omitted: inFull(headline), isShort };
 }
-
-const fitsLine = (plan: Plan, { lineLength }: QuestionLimits): boolean => whereSentence(plan).text.length <= lineLength;
-const whereSentence = ({ where }: Plan): SafeText => say`${sentence(join(where, ', '))}.`;
-
-const shortHeadline = ({ change, input, endpoint }: ResolvedChange, { lineLength }: QuestionLimits) =>
-  fitted(change.headline(input, endpoint.region), lineLength - 1);
 
 /** Leaves out sources, and then zones. */
 function whereLine(call: ResolvedChange, { lineLength }: QuestionLimits): SafeText {
@@ -317,8 +313,11 @@ function otherArguments(
   input: Readonly<Record<string, unknown>>,
   longest: number,
 ): OtherArguments {
-  const isNamed = (path: string) => named.some((name) => path === name || path.startsWith(`${name}.`));
-  const leaves = [...leavesOf(input)].filter(([path]) => path !== '' && !isNamed(withoutIndexes(path)));
+  const leaves = [...leavesOf(input)].filter(([path]) => {
+    // `pools[].name` for `pools[2].name`.
+    const field = path.replace(/\[\d+\]/g, '[]');
+    return path !== '' && !named.some((name) => field === name || field.startsWith(`${name}.`));
+  });
   const lists = outerListsIn(input);
 
   const listTexts: SafeText[] = [];
@@ -332,9 +331,6 @@ function otherArguments(
   const fields = outsideLists.map(([path, value]) => [path.replace(/\[0\]$/, ''), value] as const);
   return { fields: groupedTexts(fields, longest), lists: listTexts };
 }
-
-/** `pools[].name` for `pools[2].name`. */
-const withoutIndexes = (path: string) => path.replace(/\[\d+\]/g, '[]');
 
 const isInList = ([path]: Leaf, listPath: string) => path.startsWith(`${listPath}[`);
 

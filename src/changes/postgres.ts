@@ -259,9 +259,9 @@ const losesChanges = words(
   'replication is not synchronous: when a standby takes over, changes that it did not get can be made twice',
 );
 
-/** The difference of the clocks (milliseconds) above which a server warns. */
+/** In milliseconds. */
 const warnAboveMs = 1_000;
-/** Above this difference (milliseconds), no change may begin. */
+/** In milliseconds. No change may begin above it. */
 const toleratedMs = 60_000;
 
 /** Returns a warning if the clocks differ. `offsetMs` is this server's clock minus the journal's (milliseconds). */

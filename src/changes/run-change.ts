@@ -212,7 +212,6 @@ interface NotAsked {
   readonly change: Change;
 }
 
-/** Stores a planned change, asks the client's user about it, and stores the decision. */
 async function askUser(planned: PlannedChange, run: ChangeRun) {
   const { question, row } = planned;
   const { elicitor } = run;
@@ -425,12 +424,11 @@ function announce(
   else if (pageUrl !== undefined) page?.announce({ tool, caller, headline, decideAt: pageUrl });
 }
 
-const optionsOf = ({ stored }: OpenPlan): DecisionOptions => stored?.change.options ?? noOptions;
-
 function planOutcome(planned: OpenPlan, now: Date): EndedOutcome {
   const { row, pageUrl, stored, replaceable } = planned;
   const { tool, plan, accept, typedName } = row;
-  const { byConfirmation, byClick, onPage } = optionsOf(planned);
+  const options = stored?.change.options ?? noOptions;
+  const { byConfirmation, byClick, onPage } = options;
   const issuedAt = now.getTime();
   const expiresAt = stored?.change.expiresAt ?? issuedAt + planInClientMs;
   const planExpires = new Date(expiresAt).toISOString();
@@ -450,7 +448,7 @@ function planOutcome(planned: OpenPlan, now: Date): EndedOutcome {
       // For the change view. The agent's result keeps only its request.
       plan,
       ...(pageUrl !== undefined && { decideAt: pageUrl }),
-      next: next('user', 'decide', join([...stepsToReplace, nextSteps(planned)], ' ')),
+      next: next('user', 'decide', join([...stepsToReplace, nextSteps(planned, options)], ' ')),
       warnings: [],
       requestIds: {},
     },
@@ -466,38 +464,28 @@ function planOutcome(planned: OpenPlan, now: Date): EndedOutcome {
   };
 }
 
-function nextSteps(planned: OpenPlan): SafeText {
-  const { row, call } = planned;
-  const { byClick } = optionsOf(planned);
-  const aboutPeople = sentencesAboutPeople(planned);
-  if (aboutPeople.length > 0)
-    return join(
-      sentences(
-        ...aboutPeople,
-        byClick && say`Wait for the decision: only a click carries this plan out.`,
-        say`To learn what became of it, call get_change with this changeId; call withdraw_change if the user no longer wants it.`,
-      ),
-      ' ',
-    );
-  const showAll = say`Show the user all of "show", in their language.`;
-  if (call.control.planOnly)
-    return say`${showAll} Stop there. Only if they then ask for it, call ${own(row.tool)} with the same arguments, without planOnly.`;
-  return say`${showAll} If they say yes to it, call confirm_change with this changeId and thing ${quoted(thingOf(row), 200)}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
-}
-
-function sentencesAboutPeople(planned: OpenPlan): readonly SafeText[] {
-  const { row, pageUrl } = planned;
-  const { byClick, onPage } = optionsOf(planned);
+function nextSteps({ row, call, pageUrl }: OpenPlan, { byClick, onPage }: DecisionOptions): SafeText {
   const who = words(row.mode === 'approval' ? 'somebody other than the user' : 'a person');
-  return sentences(
+  const aboutPeople = sentences(
     byClick && say`The user sees this plan with a button to agree and one to do nothing.`,
-    byClick && pageUrl !== undefined && say`If they see no button, they decide at the link.`,
     byClick &&
-      pageUrl === undefined &&
-      say`If they see no button, they can decide where this server runs, with cloudops-mcp call.`,
+      (pageUrl === undefined
+        ? say`If they see no button, they can decide where this server runs, with cloudops-mcp call.`
+        : say`If they see no button, they decide at the link.`),
     pageUrl !== undefined && say`Give the user the link in decideAt: ${who} decides there.`,
     onPage &&
       pageUrl === undefined &&
       say`This plan waits on the machine of this server, in a browser tab or at the link in its terminal: tell the user to decide there.`,
   );
+  if (aboutPeople.length > 0) {
+    const aboutOutcome = sentences(
+      byClick && say`Wait for the decision: only a click carries this plan out.`,
+      say`To learn what became of it, call get_change with this changeId; call withdraw_change if the user no longer wants it.`,
+    );
+    return join([...aboutPeople, ...aboutOutcome], ' ');
+  }
+  const showAll = say`Show the user all of "show", in their language.`;
+  if (call.control.planOnly)
+    return say`${showAll} Stop there. Only if they then ask for it, call ${own(row.tool)} with the same arguments, without planOnly.`;
+  return say`${showAll} If they say yes to it, call confirm_change with this changeId and thing ${quoted(thingOf(row), 200)}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
 }

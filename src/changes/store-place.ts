@@ -1,22 +1,20 @@
 import { exact, namesOf, type SafeText, say } from '../util/safe-text.js';
 
-interface StorePlace {
-  /** For people, without user, password and options. */
+/** Returns the name of a store, without a password, and its path, undefined for a database. The problem does not quote the address. */
+export function storePlace(journal: string): {
   readonly name: string;
-  /** Undefined for a database. */
   readonly path: string | undefined;
-  /** Does not quote the address, which may hold a password. */
   readonly problem: SafeText | undefined;
-}
-
-export function storePlace(journal: string): StorePlace {
+} {
   // A path on Windows may begin with `C:`.
   const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(journal);
   // A text such as `host=db password=…` was meant as a database.
   if (!isAddress && !looksLikeConnection.test(journal))
     return { name: journal, path: journal, problem: pathProblem(journal) };
 
-  const severalHostsProblem = severalHosts.test(journal) ? namesSeveralHosts : undefined;
+  const severalHostsProblem = severalHosts.test(journal)
+    ? say`it names several hosts: give one address that leads to the primary, such as a virtual IP or a PgBouncer`
+    : undefined;
   // An invalid address may hold a password anywhere.
   if (!isPostgres(journal)) return { name: 'a database', path: undefined, problem: severalHostsProblem ?? noAddress };
   const { host, pathname, searchParams } = new URL(journal);
@@ -42,7 +40,6 @@ const isPostgres = (text: string) => /^postgres(ql)?:\/\/[^/?#]*([/?#][^@]*)?$/i
 
 const noAddress = say`it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40`;
 
-const namesSeveralHosts = say`it names several hosts: give one address that leads to the primary, such as a virtual IP or a PgBouncer`;
 const severalHosts = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@]*,[^/?#@]*([/?#]|$)|[?&]host=[^&]*(,|%2c)/i;
 
 /** PostgreSQL's library ignores other parameters, and then does not encrypt. */

@@ -84,18 +84,17 @@ function createPersistence() {
      * Begins after the commit that `earlier` says to be in doubt.
      * @throws the last error after `close`
      */
-    write: async (attempt: Attempt, earlier?: unknown): Promise<void> => {
-      const written = retry(attempt, earlier);
-      const settled = written.catch(() => undefined);
-      underWay.add(settled);
-      await written.finally(() => underWay.delete(settled));
+    write: (attempt: Attempt, earlier?: unknown): Promise<void> => {
+      const written = retry(attempt, earlier).finally(() => underWay.delete(written));
+      underWay.add(written);
+      return written;
     },
     count: () => underWay.size,
     /** Resolves after at most one more attempt of each write. */
     close: async (): Promise<void> => {
       closing.abort();
       // The end of a write may begin another.
-      while (underWay.size > 0) await Promise.all(underWay);
+      while (underWay.size > 0) await Promise.allSettled(underWay);
     },
   };
 }

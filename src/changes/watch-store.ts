@@ -9,7 +9,7 @@ import type { Changes } from './store.js';
 
 /** A reason means that changes are refused. */
 interface Check {
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   readonly warnings: readonly SafeText[];
 }
 
@@ -42,13 +42,13 @@ export function watchStore(store: Pick<Changes, 'healthCheck'>, log: Log) {
   const look = async (): Promise<void> => {
     clearTimeout(timer);
     isChecking = true;
-    const { reason: before } = last ?? {};
+    const before = last?.reason;
     last = await check(store);
     isChecking = false;
-    const { reason, warnings } = last;
-    const newWarnings = warnings.filter(({ text }) => !loggedWarnings.has(text));
-    for (const { text } of newWarnings) loggedWarnings.add(text);
-    logCheck({ ...(reason !== before && { reason }), warnings: newWarnings }, log);
+    const { reason } = last;
+    const warnings = last.warnings.filter(({ text }) => !loggedWarnings.has(text));
+    for (const { text } of warnings) loggedWarnings.add(text);
+    logCheck({ reason: reason === before ? undefined : reason, warnings }, log);
     if (reason === undefined && before !== undefined)
       log('info', 'journal', { message: words('Changes can be recorded again.') });
     hasEverSucceeded ||= succeeded();
