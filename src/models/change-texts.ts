@@ -12,17 +12,7 @@ import type { IsMember } from './secret-members.js';
 const namesInHeadline = 2;
 
 /** An argument, or a list in an argument, whose value names the things that a change is about. */
-interface Identifier {
-  /** Path in the arguments, such as `Delete.Objects[].Key`. */
-  readonly path: string;
-  readonly isList: boolean;
-  readonly words: string;
-  /** Singular name without its ending: `instance`. */
-  readonly kind: string;
-  readonly isInPath: boolean;
-  /** False for a value that says what the change is about, but names nothing. */
-  readonly isName: boolean;
-}
+type Identifier = ReturnType<typeof identifierOf>;
 
 export function changeTexts(
   { operation, toolArguments, settings, isSecret }: ChosenOperation,
@@ -231,12 +221,15 @@ const kindOf = ({ memberName }: Member): string =>
     .reduce((text, ending) => text.replace(ending, ''), singular(nameInWords(memberName).toLowerCase()))
     .trim();
 
-const identifierOf = (field: Member, path: string): Identifier => ({
+const identifierOf = (field: Member, path: string) => ({
+  /** Path in the arguments, such as `Delete.Objects[].Key`. */
   path,
   isList: path.includes('[]'),
   words: nameInWords(field.name),
+  /** Singular name without its ending: `instance`. */
   kind: kindOf(field),
   isInPath: field.location === 'path',
+  /** False for a value that says what the change is about, but names nothing. */
   isName: true,
 });
 

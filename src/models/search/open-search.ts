@@ -39,18 +39,14 @@ const servicesPerLine = 25;
 /** Number of operations between two pauses, in which other work runs. */
 const batch = 20;
 
-/** The search over all services, whose index is built when it is first needed. */
-export interface ServiceSearch {
-  search(): Promise<SearchState>;
-  /** Builds the index in the background, unless it is cached. Never rejects. */
-  prepare(): Promise<void>;
-}
+export type ServiceSearch = ReturnType<typeof createServiceSearch>;
 
+/** The search over all services, whose index is built when it is first needed. */
 export function createServiceSearch(
   sources: ServiceSources,
   effects: GivenEffects,
   { version, cacheFolder, log }: SearchContext,
-): ServiceSearch {
+) {
   let services = 0;
   let opening: Promise<SearchState> | undefined;
 
@@ -112,16 +108,17 @@ export function createServiceSearch(
   };
 
   return {
-    search: () =>
-      Promise.race([
+    search: (): Promise<SearchState> =>
+      Promise.race<SearchState>([
         start(),
         delay(waitMs, undefined, { ref: false }).then(() => ({
-          kind: 'building' as const,
+          kind: 'building',
           services,
           of: sources.size,
         })),
       ]),
-    prepare: async () => {
+    /** Builds the index in the background, unless it is cached. Never rejects. */
+    prepare: async (): Promise<void> => {
       const file = await cacheFile();
       await access(file === undefined ? '' : pathOf(file)).catch(() => void start());
     },
