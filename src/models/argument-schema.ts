@@ -46,8 +46,11 @@ const rulesOfLocation: Readonly<Record<'path' | 'headers', (schema: z.ZodType) =
 function hasHeaderNames(value: unknown): boolean {
   const names = isObject(value) ? Object.keys(value) : [];
   const isDistinct = new Set(names.map((name) => name.toLowerCase())).size === names.length;
-  return isDistinct && names.every((name) => /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(name));
+  return isDistinct && names.every(isHeaderName);
 }
+
+/** RFC 9110, section 5.1. */
+export const isHeaderName = (name: string): boolean => /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(name);
 
 export function valueSchema(member: Member, around: readonly string[] = []): z.ZodType {
   const { shape } = member;

@@ -12,17 +12,7 @@ import type { IsMember } from './secret-members.js';
 const namesInHeadline = 2;
 
 /** An argument, or a list in an argument, whose value names the things that a change is about. */
-interface Identifier {
-  /** Path in the arguments, such as `Delete.Objects[].Key`. */
-  readonly path: string;
-  readonly isList: boolean;
-  readonly words: string;
-  /** Singular name without its ending: `instance`. */
-  readonly kind: string;
-  readonly isInPath: boolean;
-  /** False for a value that says what the change is about, but names nothing. */
-  readonly isName: boolean;
-}
+type Identifier = ReturnType<typeof identifierOf>;
 
 export function changeTexts(
   { operation, toolArguments, settings, isSecret }: ChosenOperation,
@@ -32,9 +22,12 @@ export function changeTexts(
   // The texts of a change must not show secrets.
   const visible = toolArguments.filter((argument) => !isSecret(argument));
   const identifiers = identifiersOf(visible, operation, isSecret);
-  // If `clusterId` and `nodeId` identify a node, `nodeId` is the resource's own identifier.
-  const isDeletion = settings.effect === 'delete';
-  const resourceIdentifier = findResourceIdentifier(identifiers, operation.name, { isDeletion });
+  // If `clusterId` and `nodeId` identify a node, `nodeId` is the resource's own identifier. A deletion deletes the entries of a list.
+  const resourceIdentifier =
+    identifiers.find((identifier) => isNamesake(identifier, operation.name)) ??
+    (settings.effect === 'delete' ? identifiers.findLast(({ isList }) => isList) : undefined) ??
+    identifiers.findLast(({ isInPath }) => isInPath) ??
+    identifiers[0];
   const otherIdentifiers = identifiers.filter((identifier) => identifier !== resourceIdentifier);
   const titleHasResource = resourceIdentifier?.kind === '' || isNamesake(resourceIdentifier, operation.name);
   const { costsMoney, irreversible, continues = true, consequences = [], notChecked = [] } = settings;
@@ -66,11 +59,7 @@ export function changeTexts(
     warnings: () => [],
     notChecked,
     // People type the last name to confirm a deletion.
-    identifies: pathsOf(
-      [...otherIdentifiers, ...(resourceIdentifier === undefined ? [] : [resourceIdentifier])].filter(
-        ({ isName }) => isName,
-      ),
-    ),
+    identifies: pathsOf([...otherIdentifiers, ...[resourceIdentifier ?? []].flat()].filter(({ isName }) => isName)),
     typedVerb: wordsOf(operation.name)[0] ?? 'delete',
     named: pathsOf(identifiers.filter(({ isList }) => !isList)),
     // The advice is "look in the console for" and this text.
@@ -187,8 +176,6 @@ const singular = (nameOfList: string): string => nameOfList.replace(/(?<!s|u)s$/
 const content =
   /\b(?:body|content|data|definition|description|document|json|message|policy|query|script|statement|string|template|text|token|yaml)s?$/i;
 
-const levelsOfStructures = 2;
-
 const ofKinds = (fields: readonly Member[], ...kinds: readonly Shape['kind'][]): readonly Member[] =>
   fields.filter(({ shape }) => kinds.includes(shape.kind));
 
@@ -203,17 +190,14 @@ function namesInside(fields: readonly Member[], isSecret: IsMember, prefix = '',
     if (inner.kind !== 'structure') return isListOfNames(field) ? [identifierOf(field, path)] : [];
     const inside = inner.members.filter((each) => !isSecret(each));
     const names = namesAmong(ofKinds(inside, 'text'));
-    if (names.length === 0 && level < levelsOfStructures) return namesInside(inside, isSecret, `${path}.`, level + 1);
+    if (names.length === 0 && level < 2) return namesInside(inside, isSecret, `${path}.`, level + 1);
     return names.map((each) => ({
       ...identifierOf(each, `${path}.${each.name}`),
-      ...(isList && wordsOfList(field, names)),
+      // The name of a list says what its entries are.
+      ...(isList && names.length === 1 && { words: nameInWords(name), kind: kindOf(field) }),
     }));
   });
 }
-
-/** The name of a list says what its entries are. */
-const wordsOfList = (list: Member, names: readonly Member[]): Partial<Identifier> | undefined =>
-  names.length === 1 ? { words: nameInWords(list.name), kind: kindOf(list) } : undefined;
 
 /** A thing with several names may be given by any of them, unless one is required. */
 function namesAmong(texts: readonly Member[]): readonly Member[] {
@@ -231,12 +215,15 @@ const kindOf = ({ memberName }: Member): string =>
     .reduce((text, ending) => text.replace(ending, ''), singular(nameInWords(memberName).toLowerCase()))
     .trim();
 
-const identifierOf = (field: Member, path: string): Identifier => ({
+const identifierOf = (field: Member, path: string) => ({
+  /** Path in the arguments, such as `Delete.Objects[].Key`. */
   path,
   isList: path.includes('[]'),
   words: nameInWords(field.name),
+  /** Singular name without its ending: `instance`. */
   kind: kindOf(field),
   isInPath: field.location === 'path',
+  /** False for a value that says what the change is about, but names nothing. */
   isName: true,
 });
 
@@ -244,18 +231,3 @@ const isNamesake = (identifier: Identifier | undefined, operationName: string): 
   identifier !== undefined &&
   identifier.kind !== '' &&
   singular(nameInWords(operationName).toLowerCase()).endsWith(` ${identifier.kind}`);
-
-/**
- * Prefers the namesake of the operation (`PolicyName` of `DeleteUserPolicy`). For a deletion, a list comes next, because the operation deletes its
- * entries.
- */
-function findResourceIdentifier(
-  identifiers: readonly Identifier[],
-  operationName: string,
-  { isDeletion }: { readonly isDeletion: boolean },
-): Identifier | undefined {
-  const namesake = identifiers.find((identifier) => isNamesake(identifier, operationName));
-  const list = isDeletion ? identifiers.findLast(({ isList }) => isList) : undefined;
-  const inPath = identifiers.findLast(({ isInPath }) => isInPath);
-  return namesake ?? list ?? inPath ?? identifiers.at(0);
-}

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { quote } from '../util/quote.js';
+import { isHeaderName } from './argument-schema.js';
 import {
   hasTrait,
   isIdempotencyToken,
@@ -18,15 +19,22 @@ import { isNifcloud } from './nifcloud.js';
  * Refuses an operation that this server does not support.
  * @throws ModelError that says what to do instead
  */
-export function checkSupported(model: Model, operation: ModelOperation): void {
-  for (const member of [...operation.input.members, ...operation.output.members]) refuseStreams(member);
-  for (const { name, ownTraits } of operation.input.members) {
-    if (hasTrait(ownTraits, 'smithy.api#hostLabel'))
-      throw new ModelError(`its argument ${name} is a part of the host, and no argument may choose the host`);
-  }
-  refusePath(model, operation);
-  for (const member of operation.input.members) refuseHeaders(member);
-  refuseSignatures(operation);
+export function checkSupported({ service }: Model, operation: ModelOperation): void {
+  const { input, output, http, traits } = operation;
+  for (const member of [...input.members, ...output.members]) refuseStreams(member);
+  for (const member of input.members) refuseHostAndHeaders(member);
+
+  const [path = ''] = http.uri.split('?');
+  const [beginning, ...segments] = path.split('/');
+  const takesNothing = isNifcloud(service.protocol) && /[?{]/.test(http.uri);
+  if (takesNothing || beginning !== '' || !segments.every((segment) => pathSegment.test(segment)))
+    throw new ModelError(`its path ${quote(path, 200)} is no path whose arguments are whole segments`);
+
+  const schemes: unknown = traits['smithy.api#auth'] ?? ['aws.auth#sigv4'];
+  if (!Array.isArray(schemes) || !schemes.includes('aws.auth#sigv4'))
+    throw new ModelError(
+      'it is not signed with Signature Version 4, and no other request is sent: call it without this server',
+    );
   readShapes(operation);
 }
 
@@ -49,34 +57,27 @@ const fixedHeaders: readonly string[] = [
   ...['connection', 'keep-alive', 'proxy-authorization', 'proxy-authenticate', 'proxy-connection'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
 ];
-const checksumHeader = /^x-amz-checksum-(?!mode$)/i;
 
 /** True if this server sets a member, so that it is no argument: the idempotency token, a checksum or a fixed header. */
 export function isSetByServer({ traits }: ModelOperation, member: Member): boolean {
   if (isIdempotencyToken(member)) return true;
   if (Object(traits['aws.protocols#httpChecksum']).requestAlgorithmMember === member.memberName) return true;
   const header = member.ownTraits['smithy.api#httpHeader'];
-  return typeof header === 'string' && (fixedHeaders.includes(header.toLowerCase()) || checksumHeader.test(header));
+  return (
+    typeof header === 'string' &&
+    (fixedHeaders.includes(header.toLowerCase()) || /^x-amz-checksum-(?!mode$)/i.test(header))
+  );
 }
 
 /** A label such as `{Key+}`, or a fixed text. "." and ".." would address another resource. */
 const pathSegment = /^(?:\{\w+\+?\}|\{\w+\}:[A-Za-z]\w*|(?!\.{1,2}(?:;|$))[\w!$&'()*+,;=:@~.-]*)$/;
 
-function refusePath({ service }: Model, { http }: ModelOperation): void {
-  const [path = ''] = http.uri.split('?');
-  const [beginning, ...segments] = path.split('/');
-  const takesNothing = isNifcloud(service.protocol) && /[?{]/.test(http.uri);
-  if (takesNothing || beginning !== '' || !segments.every((segment) => pathSegment.test(segment)))
-    throw new ModelError(`its path ${quote(path, 200)} is no path whose arguments are whole segments`);
-}
-
-/** RFC 9110, section 5.1. */
-const headerName = /^[\w!#$%&'*+.^`|~-]{1,128}$/;
-
-function refuseHeaders({ name, ownTraits }: Member): void {
+function refuseHostAndHeaders({ name, ownTraits }: Member): void {
+  if (hasTrait(ownTraits, 'smithy.api#hostLabel'))
+    throw new ModelError(`its argument ${name} is a part of the host, and no argument may choose the host`);
   const header = textTrait(ownTraits, 'smithy.api#httpHeader');
   const prefix = textTrait(ownTraits, 'smithy.api#httpPrefixHeaders')?.toLowerCase();
-  const isWrongName = (text: string | undefined) => text !== undefined && !headerName.test(text);
+  const isWrongName = (text: string | undefined) => text !== undefined && !isHeaderName(text);
   if (isWrongName(header) || isWrongName(prefix) || fixedHeaders.some((fixed) => fixed.startsWith(prefix ?? ' ')))
     throw new ModelError(`its argument ${name} would set headers that no argument may set`);
 }
@@ -87,23 +88,17 @@ function refuseStreams({ name, traits, shape }: Member): void {
   throw new ModelError(`its member ${name} is ${content}, and a call holds one short text: use the cloud's own tool`);
 }
 
-const authTrait = z.array(z.string());
-
-function refuseSignatures({ id, traits }: ModelOperation): void {
-  const schemes = readTrait(traits, 'smithy.api#auth', authTrait, id);
-  if (schemes !== undefined && !schemes.includes('aws.auth#sigv4'))
-    throw new ModelError(
-      'it is not signed with Signature Version 4, and no other request is sent: call it without this server',
-    );
-}
-
 /** Reads all shapes, so that a fault of the model is found before a call. */
 function readShapes({ input, output }: ModelOperation): void {
   const shapes = new Set<Shape>([input, output]);
   // The loop also visits shapes that it adds.
   for (const shape of shapes) {
     refuseEndlessNesting(shape);
-    for (const member of membersOf(shape)) {
+    const members =
+      shape.kind === 'structure'
+        ? shape.members
+        : [...('key' in shape ? [shape.key] : []), ...('element' in shape ? [shape.element] : [])];
+    for (const member of members) {
       limitsOf(member);
       shapes.add(member.shape);
     }
@@ -118,10 +113,4 @@ function refuseEndlessNesting(start: Shape): void {
       throw new ModelError(`its ${shape.kind} ${shape.id} contains itself without a structure between`);
     around.add(shape);
   }
-}
-
-function membersOf(shape: Shape): readonly Member[] {
-  if (shape.kind === 'structure') return shape.members;
-  if (shape.kind === 'map') return [shape.key, shape.element];
-  return shape.kind === 'list' ? [shape.element] : [];
 }

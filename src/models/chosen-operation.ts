@@ -9,9 +9,9 @@ import { fieldsAtAnyDepth, isNamed, type Naming, translatePath, unknownMember } 
 import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
 import { type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
-import { type ModelPages, pagesOf } from './model-pages.js';
+import { pagesOf } from './model-pages.js';
 import type { OperationSettings, ParsedSettings } from './model-settings.js';
-import { type ArgumentsWithNames, type Secrecy, secrecyOf, withSecretNames } from './secret-members.js';
+import { secrecyOf, withSecretNames } from './secret-members.js';
 
 /** The rules of hosts, and of this server, for the tools of a model. */
 export interface ToolRules {
@@ -47,22 +47,10 @@ export interface ControlArguments {
   readonly listing: Readonly<Record<string, JsonSchema>>;
 }
 
-export interface ChosenOperation extends Secrecy {
-  readonly operation: ModelOperation;
-  readonly settings: OperationSettings;
-  readonly name: string;
-  readonly title: string;
-  readonly toolArguments: readonly Member[];
-  readonly takes: ArgumentsWithNames;
-  readonly controlArguments: ControlArguments;
-  /** Name of the argument that picks fields of the answer. Absent for a change. */
-  readonly fieldsArgument?: string;
-  readonly answerFields: readonly Member[];
-  readonly pages: ModelPages | undefined;
-}
+export type ChosenOperation = ReturnType<typeof chooseOperation>;
 
 /** @throws ModelError if the operation is not supported, or the settings do not fit it */
-export function chooseOperation(context: ModelContext, name: string): ChosenOperation {
+export function chooseOperation(context: ModelContext, name: string) {
   const { model, file, settingsOf, ofChanges } = context;
   const operation = model.operation(name);
   const settings = settingsOf(name);
@@ -85,7 +73,8 @@ export function chooseOperation(context: ModelContext, name: string): ChosenOper
     toolArguments,
     takes: withSecretNames(toolArguments, secrecy.mayBeSecret),
     controlArguments: picking ?? ofChanges,
-    ...(picking !== undefined && { fieldsArgument: picking.name }),
+    /** Name of the argument that picks fields of the answer. Undefined for a change. */
+    fieldsArgument: picking?.name,
     answerFields,
     ...secrecy,
     pages,

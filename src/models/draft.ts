@@ -5,16 +5,11 @@ import type { Model } from './model.js';
 import { followFinder } from './model-follow.js';
 import { modelSettings } from './model-settings.js';
 
-interface Remark {
-  readonly operation: string;
-  readonly reason: string;
-}
-
 /** @param path relative to the file of operations */
 export function draftFile(
   { model, path, operations }: { readonly model: Model; readonly path: string; readonly operations: readonly string[] },
   rules: ToolRules,
-): { readonly json: string; readonly toDecide: readonly Remark[]; readonly leftOut: readonly Remark[] } {
+) {
   const effectOf = (name: string) => draftedEffect(model, model.operation(name)).effect;
   const findFollow = followFinder(model, model.names);
   // The file has no `follow`, because loading it finds the same read among its operations.

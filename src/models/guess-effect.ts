@@ -4,14 +4,14 @@ import { sentenceCase } from '../util/human.js';
 import exceptions from './effect-exceptions.json' with { type: 'json' };
 import { hasTrait, type Model, type ModelOperation, waitersTrait } from './model.js';
 
-/** The effect that a draft gives an operation, and the reason if a person has to confirm the effect. */
-interface DraftedEffect {
-  readonly effect: Effect;
-  readonly unclear?: string;
-}
-
-/** Decides the effect by the name, the method and the model. It is a read only if the model or the name proves it. */
-export function draftedEffect({ service }: Model, { name, http: { method }, traits }: ModelOperation): DraftedEffect {
+/**
+ * Decides the effect by the name, the method and the model. It is a read only if the model or the name proves it.
+ * `unclear` is the reason if a person has to confirm the effect.
+ */
+export function draftedEffect(
+  { service }: Model,
+  { name, http: { method }, traits }: ModelOperation,
+): { readonly effect: Effect; readonly unclear?: string } {
   // Waiters repeat an operation until it shows a state.
   const isReadonly = hasTrait(traits, 'smithy.api#readonly') || hasTrait(traits, waitersTrait);
   // In the JSON and query protocols, the method says nothing. POST contradicts no reading verb.
@@ -34,16 +34,18 @@ export function draftedEffect({ service }: Model, { name, http: { method }, trai
     : { effect: byName };
 }
 
-/** A reason to doubt a declared effect. A problem keeps the file from being used. */
-interface EffectDoubt {
-  readonly kind: 'problem' | 'note';
-  readonly text: string;
-}
-
-type DeclaredOperation = Pick<Operation, 'api' | 'method' | 'effect' | 'effectIsSure'>;
-
-/** Compares the declared effect of an operation with its name and method. Reads run without plan and consent, so a name of a change is a problem. */
-export function effectDoubt({ api, method, effect, effectIsSure }: DeclaredOperation): EffectDoubt | undefined {
+/**
+ * Compares the declared effect of an operation with its name and method, and returns a reason to doubt the effect. A problem keeps the file from
+ * being used: reads run without plan and consent, so a name of a change is a problem.
+ */
+export function effectDoubt({
+  api,
+  method,
+  effect,
+  effectIsSure,
+}: Pick<Operation, 'api' | 'method' | 'effect' | 'effectIsSure'>):
+  | { readonly kind: 'problem' | 'note'; readonly text: string }
+  | undefined {
   const byName = effectOfName(api);
   const isReadByMethod = method === 'GET' || method === 'HEAD';
   const isProved = byName === 'read' || (byName === undefined && isReadByMethod);

@@ -34,7 +34,6 @@ export interface HostRules extends ToolRules {
 
 /** Size limit of a file (bytes). */
 const largestFile = 5_000_000;
-const maximumProblems = 20;
 
 interface Loaded {
   readonly operations: Operation[];
@@ -51,7 +50,7 @@ export async function loadOperations(path: string, hosts: HostRules): Promise<Ow
   try {
     for (const file of await filesAt(path)) {
       const ofFile = await problemsIn(() => loadFile(file, loaded, hosts));
-      problems.push(...ofFile.slice(0, maximumProblems).map((text) => problemLine(file, text)));
+      problems.push(...ofFile.slice(0, 20).map((text) => problemLine(file, text)));
     }
   } catch (error) {
     problems.push(
@@ -91,7 +90,14 @@ async function filesAt(path: string): Promise<readonly string[]> {
 
 async function loadFile(path: string, loaded: Loaded, hosts: HostRules): Promise<readonly string[]> {
   const { models, services, extend } = await readOperationsFile(path);
-  const problems = [...addExtensions(extend, path, loaded), ...(await addServices(services, path, loaded))];
+  const problems: string[] = [];
+  for (const [change, extension] of Object.entries(extend)) {
+    if (extension === undefined) continue;
+    if (Object.hasOwn(loaded.follows, change)) problems.push(`extend: ${change} is already extended by another file`);
+    loaded.follows[change] = extension.follow;
+    loaded.files.set(change, path);
+  }
+  problems.push(...(await addServices(services, path, loaded)));
   for (const [index, { model, ...settings }] of models.entries()) {
     const place = models.length === 1 ? '' : `models[${index}]: `;
     const ofModel = await problemsIn(async () => {
@@ -156,16 +162,6 @@ async function readOperationsFile(path: string) {
   };
 }
 
-function addExtensions(extend: z.output<typeof extendedChanges>, path: string, { follows, files }: Loaded): string[] {
-  return Object.entries(extend).flatMap(([change, extension]) => {
-    if (extension === undefined) return [];
-    if (Object.hasOwn(follows, change)) return [`extend: ${change} is already extended by another file`];
-    follows[change] = extension.follow;
-    files.set(change, path);
-    return [];
-  });
-}
-
 /** Adds services without reading their models, which are loaded when they are first needed. */
 async function addServices(
   given: z.output<typeof operationsFile>['services'],
@@ -224,10 +220,10 @@ function followProblems(change: Operation, follow: Follow, all: readonly Operati
     const names = reads.flatMap(({ name, api }) => [name, api]);
     return [`follow.read: ${unknownName(follow.read, 'a read', names)}`];
   }
-  const problemIfUnknown = (argument: string | number | undefined, { name, input }: Operation) => {
+  const problemIfUnknown = (argument: unknown, { name, input }: Operation) => {
     const known = Object.keys(input().shape);
-    const problem = `follow.arguments: ${unknownName(String(argument), `an argument of ${name}`, known)}`;
-    return known.includes(String(argument)) ? [] : [problem];
+    if (known.includes(String(argument))) return [];
+    return [`follow.arguments: ${unknownName(String(argument), `an argument of ${name}`, known)}`];
   };
   return Object.entries(follow.arguments).flatMap(([argumentPath, source]) => {
     // Fields of an answer are not checked, because an answer may have any fields.

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { type Follow, type Operation, valueAtSource } from '../tools/define-operation.js';
-import { withoutUndefined } from '../util/objects.js';
 import { thingSummary } from './answer-summary.js';
 import { translatePath } from './argument-names.js';
 import {
@@ -229,39 +228,32 @@ function preflightOf(
 
 /** Translates the names in `follow`. Reads of several models may have the same name, so the result has the tool name. */
 function translateFollow(follow: Follow, change: ChosenOperation, read: ChosenOperation | undefined): Follow {
-  const argumentIn = (path: string) =>
-    // The check of all files together finds wrong names of a read in another file.
-    read === undefined
-      ? path
-      : translatePath(path, read.toolArguments, {
-          setting: 'follow.arguments',
-          structure: `the arguments of ${follow.read}`,
-        });
-  const fieldIn = (path: string) =>
-    read === undefined
-      ? path
-      : translatePath(path, read.answerFields, {
-          setting: 'follow.done',
-          structure: `the answer of ${follow.read}`,
-        });
-  const withFields = <Value>(values: Readonly<Record<string, Value>> | undefined) =>
-    values && Object.fromEntries(Object.entries(values).map(([path, value]) => [fieldIn(path), value]));
-  return withoutUndefined({
-    ...follow,
-    read: read?.name ?? follow.read,
-    arguments: Object.fromEntries(
-      Object.entries(follow.arguments).map(([path, source]) => [argumentIn(path), sourceIn(source, change)]),
-    ),
-    done: withFields(follow.done),
-    failed: withFields(follow.failed),
-  });
-}
+  const sourceIn = (source: string) => {
+    const [place = '', ...names] = source.split('.');
+    const [fields, structure] =
+      place === 'input' ? [change.toolArguments, 'the arguments'] : [change.answerFields, 'the answer'];
+    return `${place}.${translatePath(names.join('.'), fields, { setting: 'follow.arguments', structure })}`;
+  };
+  const sources = Object.entries(follow.arguments).map(
+    ([path, source]) =>
+      [path, typeof source === 'string' ? sourceIn(source) : ([sourceIn(source[0])] as const)] as const,
+  );
+  // The check of all files together finds wrong names of a read in another file.
+  if (read === undefined) return { ...follow, arguments: Object.fromEntries(sources) };
 
-function sourceIn(source: Sources[string], change: ChosenOperation): Sources[string] {
-  if (typeof source !== 'string') return [String(sourceIn(source[0], change))];
-  const [place = '', ...names] = source.split('.');
-  const isInput = place === 'input';
-  const fields = isInput ? change.toolArguments : change.answerFields;
-  const structure = isInput ? 'the arguments' : 'the answer';
-  return `${place}.${translatePath(names.join('.'), fields, { setting: 'follow.arguments', structure })}`;
+  const argumentsOfRead = { setting: 'follow.arguments', structure: `the arguments of ${follow.read}` };
+  const answerOfRead = { setting: 'follow.done', structure: `the answer of ${follow.read}` };
+  const withFields = <Value>(values: Readonly<Record<string, Value>>) =>
+    Object.fromEntries(
+      Object.entries(values).map(([path, value]) => [translatePath(path, read.answerFields, answerOfRead), value]),
+    );
+  return {
+    ...follow,
+    read: read.name,
+    arguments: Object.fromEntries(
+      sources.map(([path, source]) => [translatePath(path, read.toolArguments, argumentsOfRead), source]),
+    ),
+    ...(follow.done !== undefined && { done: withFields(follow.done) }),
+    ...(follow.failed !== undefined && { failed: withFields(follow.failed) }),
+  };
 }

@@ -14,18 +14,6 @@ export interface PageToken {
   readonly isMap: boolean;
 }
 
-export interface ModelPages {
-  readonly tokens: readonly PageToken[];
-  readonly items: string | undefined;
-  readonly reducer: {
-    start(): Values;
-    add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
-    /** @param unread start of the first page that was not read */
-    result(state: Values, unread?: PageStart): Values;
-    count(record: Values): number;
-  };
-}
-
 const names = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
 const pagesTrait = z.object({
   inputToken: names.optional(),
@@ -62,7 +50,7 @@ function usualPages({ input, output }: ModelOperation): z.output<typeof pagesTra
 }
 
 /** @throws ModelError if the trait is invalid */
-export function pagesOf({ service }: Model, operation: ModelOperation): ModelPages | undefined {
+export function pagesOf({ service }: Model, operation: ModelOperation) {
   const { id, traits, input } = operation;
   const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id) ?? usualPages(operation);
   if (ofOperation === undefined) return undefined;
@@ -85,12 +73,9 @@ export function pagesOf({ service }: Model, operation: ModelOperation): ModelPag
   return { tokens, items: items?.[0], reducer: createReducer(tokens, trait) };
 }
 
-const createReducer = (
-  tokens: readonly PageToken[],
-  { moreResults, items }: z.output<typeof pagesTrait>,
-): ModelPages['reducer'] => ({
-  start: () => ({}),
-  add(state, { record, number: pageNumber }) {
+const createReducer = (tokens: readonly PageToken[], { moreResults, items }: z.output<typeof pagesTrait>) => ({
+  start: (): Values => ({}),
+  add(state: Values, { record, number: pageNumber }: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values> {
     // Joining the first page with the empty state would drop its fields that are no lists.
     const joined = pageNumber === 1 ? record : joinRecords(state, record);
 
@@ -103,14 +88,14 @@ const createReducer = (
     const doubt = saysMore === true ? say`page ${pageNumber} says that more follow, but not where` : undefined;
     return { kind: 'end', state: joined, doubt };
   },
-  // Only the tokens of the first unread page are kept.
-  result: (state, unread) =>
+  /** Only the tokens of `unread`, the start of the first page that was not read, are kept. */
+  result: (state: Values, unread?: PageStart): Values =>
     tokens.reduce<Values>((record, { member, path, isMap }) => {
       const token = unread?.[member];
       const changed = withValueAt(record, path, () => (isMap && token !== undefined ? parseJson(token) : token));
       return isObject(changed) ? changed : record;
     }, state),
-  count: (record) => {
+  count: (record: Values): number => {
     const values = items?.map((path) => valueAt(record, path)) ?? Object.values(record);
     return values.filter(Array.isArray).reduce((sum, list) => sum + list.length, 0);
   },

@@ -4,29 +4,18 @@ import { attempt } from '../util/objects.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
 import { openModel, operationMaker } from './from-model.js';
 import { effectOf } from './guess-effect.js';
-import { type Model, readableNames } from './model.js';
+import { readableNames } from './model.js';
 import { type OperationSettings, operationSettings, UnusableFile } from './model-settings.js';
 import { compactName } from './search/words.js';
 import type { ServiceSource } from './service-sources.js';
 
-export interface OpenService {
-  readonly model: Model;
-  anyOperation(): Operation | undefined;
-  /** Returns the exact name of an operation, of which only case and separators may differ. @throws ModelError if there is none */
-  nameOf(given: string): string;
-  /** Makes one operation of the model. @throws ModelError */
-  operation(name: string): Operation;
-}
+export type OpenService = Awaited<ReturnType<typeof openService>>;
 
 /** The ends of names of fields that hold secrets only in an answer that gives out secrets, such as an address with a signature. */
 const endOfSecret = /(?:ur[il]|location|value|(?<=unlock)code)$/i;
 
 /** @throws UnusableFile */
-export async function openService(
-  service: string,
-  source: ServiceSource | undefined,
-  listsSecretNames: boolean,
-): Promise<OpenService> {
+export async function openService(service: string, source: ServiceSource | undefined, listsSecretNames: boolean) {
   if (source === undefined) throw new UnusableFile(`${service} is not a service`);
   const { api, settings } = source;
   const model = await openModel(source.folder, source.model);
@@ -61,10 +50,12 @@ export async function openService(
   });
   return {
     model,
-    nameOf: (given) =>
+    /** Returns the exact name of an operation, of which only case and separators may differ. @throws ModelError if there is none */
+    nameOf: (given: string) =>
       model.names.find((name) => compactName(name) === compactName(given)) ?? model.operation(given).name,
+    /** Makes one operation of the model. @throws ModelError */
     operation,
-    anyOperation: () => {
+    anyOperation: (): Operation | undefined => {
       for (const name of model.names) {
         const made = attempt(() => operation(name), undefined);
         if (made !== undefined) return made;

@@ -63,30 +63,27 @@ export function operationSchemasOf(
         const kind = shape.isUnion ? kinds.union : kinds.structure;
         return [kind, namespace, name, traits, memberNames, shape.members.map(memberReference)];
       }
-      default:
-        return [
-          kinds.simple,
-          namespace,
-          name,
-          traits,
-          isUnconverted ? unconvertedTypeNumber[use] : typeNumbers[shape.type],
-        ];
+      default: {
+        const type = isUnconverted ? unconvertedTypeNumber[use] : typeNumbers[shape.type];
+        return [kinds.simple, namespace, name, traits, type];
+      }
     }
   };
 
   /** A function, because a shape may contain itself. */
-  const shapeReference = (shape: Shape): $SchemaRef => {
-    return () => {
-      const schema = converted.get(shape) ?? makeSchema(shape);
-      converted.set(shape, schema);
-      return schema;
-    };
+  const shapeReference = (shape: Shape) => (): $Schema => {
+    const schema = converted.get(shape) ?? makeSchema(shape);
+    converted.set(shape, schema);
+    return schema;
   };
 
-  const memberReference = (member: Member): $SchemaRef => [
-    (isUnconverted ? wholeBodyType(member) : timestampType(member)) ?? shapeReference(member.shape),
-    protocolTraits(member.ownTraits, member.name),
-  ];
+  const memberReference = ({ name, ownTraits, traits, shape }: Member): $SchemaRef => {
+    // A simple value that is the whole body keeps its type, because the protocol would parse a body of another type.
+    const isWholeBody = hasTrait(ownTraits, 'smithy.api#httpPayload') && 'type' in shape;
+    const ofAnswer = isWholeBody ? typeNumbers[shape.type] : undefined;
+    const ofRequest = timestampNumbers[textTrait(traits, 'smithy.api#timestampFormat') ?? ''];
+    return [(isUnconverted ? ofAnswer : ofRequest) ?? shapeReference(shape), protocolTraits(ownTraits, name)];
+  };
 
   return ({ id, name, http, input, output, traits }) => ({
     namespace: namespaceOf(id),
@@ -97,25 +94,10 @@ export function operationSchemasOf(
   });
 }
 
-/** A simple value that is the whole body keeps its type, because the protocol would parse a body of another type. */
-const wholeBodyType = ({ ownTraits, shape }: Member): number | undefined =>
-  hasTrait(ownTraits, 'smithy.api#httpPayload') && 'type' in shape ? typeNumbers[shape.type] : undefined;
-
-const timestampType = ({ traits }: Member): number | undefined =>
-  timestampNumbers[textTrait(traits, 'smithy.api#timestampFormat') ?? ''];
-
 const namespaceOf = (id: string): string => id.slice(0, id.indexOf('#'));
 
-const flagTraits = [
-  'httpLabel',
-  'httpPayload',
-  'httpResponseCode',
-  'httpQueryParams',
-  'xmlAttribute',
-  'xmlFlattened',
-  'sparse',
-];
-const textTraits = ['httpHeader', 'httpQuery', 'httpPrefixHeaders', 'xmlName', 'jsonName', 'mediaType'];
+const flagTraits = 'httpLabel httpPayload httpResponseCode httpQueryParams xmlAttribute xmlFlattened sparse'.split(' ');
+const textTraits = 'httpHeader httpQuery httpPrefixHeaders xmlName jsonName mediaType'.split(' ');
 const namespaceTrait = z.object({ uri: z.string(), prefix: z.string().default('') });
 
 /**

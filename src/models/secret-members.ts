@@ -15,26 +15,13 @@ import type { OperationSettings } from './model-settings.js';
 
 export type IsMember = (field: Member) => boolean;
 
-export interface Secrecy {
-  readonly isSecret: IsMember;
-  readonly isPrivate: IsMember;
-  /** Also true for a sensitive value of any kind, such as a parameter that holds a password. */
-  readonly mayBeSecret: IsMember;
-  /** Paths of the secret arguments. */
-  readonly secretArguments: readonly string[];
-  /** True for a field whose value the answer does not show. */
-  readonly isMasked: IsMember;
-  /** False if a token of the next page is secret. */
-  readonly areTokensShown: () => boolean;
-}
-
 /** The token of a page may be named like a secret, but is a secret only if the file says so. */
 export function secrecyOf(
   settings: Pick<OperationSettings, 'secretNames' | 'notSecret' | 'show'>,
   toolArguments: readonly Member[],
   answerFields: readonly Member[],
   tokens: readonly PageToken[],
-): Secrecy {
+) {
   const { isSecret, ...others } = secrecyIn(settings);
   const isTokenArgument = ({ memberName }: Member) => tokens.some(({ member }) => member === memberName);
   // A field with the same name at another path is no token of a page.
@@ -50,24 +37,25 @@ export function secrecyOf(
   return {
     ...others,
     isSecret,
+    /** Paths of the secret arguments. */
     secretArguments: secretPaths(toolArguments.filter(mayHoldSecret), isSecret),
+    /** True for a field whose value the answer does not show. */
     // Tokens are never masked, because the next request sends them. `areTokensShown` keeps secret tokens out of the result.
-    isMasked: (field) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
+    isMasked: (field: Member) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
+    /** False if a token of the next page is secret. */
     areTokensShown: () => ![...toolArguments.filter(isTokenArgument), ...getTokenFields()].some(isDeclaredSecret),
   };
 }
 
-export function secrecyIn({
-  secretNames,
-  notSecret,
-}: Pick<OperationSettings, 'secretNames' | 'notSecret'>): Pick<Secrecy, 'isSecret' | 'isPrivate' | 'mayBeSecret'> {
+export function secrecyIn({ secretNames, notSecret }: Pick<OperationSettings, 'secretNames' | 'notSecret'>) {
   const isSecret = (field: Member) =>
     isNamed(secretNames, field) || (isLikeSecret(field) && !isNamed(notSecret, field));
   const isAnyValue = ({ isSensitive, memberName }: Member) => isSensitive && memberName.toLowerCase() === 'value';
   return {
     isSecret,
-    isPrivate: (field) => field.isSensitive && !isSecret(field),
-    mayBeSecret: (field) => isSecret(field) || (isAnyValue(field) && !isNamed(notSecret, field)),
+    isPrivate: (field: Member) => field.isSensitive && !isSecret(field),
+    /** Also true for a sensitive value of any kind, such as a parameter that holds a password. */
+    mayBeSecret: (field: Member) => isSecret(field) || (isAnyValue(field) && !isNamed(notSecret, field)),
   };
 }
 

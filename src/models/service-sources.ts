@@ -24,19 +24,13 @@ export const serviceNamePattern = /^[a-z0-9-]{1,40}$/;
 /** The API of a service without a setting. S3 is the built-in API `storage`. */
 export const apiOf = (service: string): string => (service === 's3' ? 'storage' : service);
 
-interface ModelFolder {
-  readonly services: ServiceSources;
-  /** Each says which file is ignored, and why. */
-  readonly notes: readonly SafeText[];
-  readonly problems: readonly SafeText[];
-}
-
 /**
  * Finds the models of a folder: `ec2.json`, `ec2.json.gz`, or botocore's `ec2/2016-11-15/service-2.json`, of
  * which the newest date counts. Never rejects.
  */
-export async function findModels(folder: string): Promise<ModelFolder> {
+export async function findModels(folder: string) {
   const services = new Map<string, ServiceSource>();
+  /** Each says which file is ignored, and why. */
   const notes: SafeText[] = [];
   const ignore = (entry: string, reason: SafeText) =>
     void notes.push(say`CLOUDOPS_MODELS: ${quoted(entry, 100)} is ignored, because ${reason}.`);

@@ -11,13 +11,7 @@ import { defined } from '../../util/safe-text.js';
 import { openModel } from '../from-model.js';
 import { UnusableFile } from '../model-settings.js';
 import type { ServiceSource, ServiceSources } from '../service-sources.js';
-import {
-  createIndexBuilder,
-  entriesOf,
-  type GivenEffects,
-  type IndexedOperation,
-  type OperationIndex,
-} from './operation-index.js';
+import { createIndexBuilder, entriesOf, type GivenEffects, type OperationIndex } from './operation-index.js';
 import { readVocabulary, type Vocabulary } from './read-vocabulary.js';
 import { createSearch, type OperationSearch } from './search-operations.js';
 
@@ -33,30 +27,20 @@ export type SearchState =
   | { readonly kind: 'ready'; readonly search: OperationSearch }
   | { readonly kind: 'building'; readonly services: number; readonly of: number };
 
-/** How long a call waits for the index (milliseconds). Clients give up after 30 to 60 seconds. */
-const waitMs = 20_000;
-const servicesPerLine = 25;
-/** Number of operations between two pauses, in which other work runs. */
-const batch = 20;
+export type ServiceSearch = ReturnType<typeof createServiceSearch>;
 
 /** The search over all services, whose index is built when it is first needed. */
-export interface ServiceSearch {
-  search(): Promise<SearchState>;
-  /** Builds the index in the background, unless it is cached. Never rejects. */
-  prepare(): Promise<void>;
-}
-
 export function createServiceSearch(
   sources: ServiceSources,
   effects: GivenEffects,
   { version, cacheFolder, log }: SearchContext,
-): ServiceSearch {
+) {
   let services = 0;
   let opening: Promise<SearchState> | undefined;
 
-  const operationsOf = (service: string, { folder, model }: ServiceSource, vocabulary: Vocabulary) =>
-    openModel(folder, model).then(
-      (opened): Iterable<IndexedOperation> => entriesOf({ service, model: opened, effects }, vocabulary),
+  const operationsOf = (service: string, { folder, model: path }: ServiceSource, vocabulary: Vocabulary) =>
+    openModel(folder, path).then(
+      (model) => entriesOf({ service, model, effects }, vocabulary),
       (error) => {
         if (!(error instanceof UnusableFile)) throw error;
         log('warn', 'models', { service, message: defined(error.message) });
@@ -69,10 +53,11 @@ export function createServiceSearch(
     for (const [service, source] of sources) {
       for (const operation of await operationsOf(service, source, vocabulary)) {
         add(operation);
-        if (index.entries.length % batch === 0) await setImmediate();
+        // Other work runs in between.
+        if (index.entries.length % 20 === 0) await setImmediate();
       }
       services += 1;
-      if (services % servicesPerLine === 0 || services === sources.size)
+      if (services % 25 === 0 || services === sources.size)
         log('info', 'models', { indexed: services, of: sources.size });
     }
     return index;
@@ -112,16 +97,18 @@ export function createServiceSearch(
   };
 
   return {
-    search: () =>
-      Promise.race([
+    search: (): Promise<SearchState> =>
+      Promise.race<SearchState>([
         start(),
-        delay(waitMs, undefined, { ref: false }).then(() => ({
-          kind: 'building' as const,
+        // Clients give up after 30 to 60 seconds.
+        delay(20_000, undefined, { ref: false }).then(() => ({
+          kind: 'building',
           services,
           of: sources.size,
         })),
       ]),
-    prepare: async () => {
+    /** Builds the index in the background, unless it is cached. Never rejects. */
+    prepare: async (): Promise<void> => {
       const file = await cacheFile();
       await access(file === undefined ? '' : pathOf(file)).catch(() => void start());
     },
@@ -137,7 +124,6 @@ interface CacheFile {
 
 const pathOf = ({ folder, beginning, ending }: CacheFile): string => join(folder, beginning + ending);
 
-const largestCache = 200_000_000;
 /** Bytes of the hash before the index. */
 const hashLength = 32;
 const hashOf = (data: Buffer): Buffer => createHash('sha256').update(data).digest();
@@ -147,7 +133,7 @@ async function readCache(path: string): Promise<OperationIndex | undefined> {
   const file = await open(path).catch(() => undefined);
   try {
     const stats = await file?.stat();
-    if (file === undefined || stats === undefined || stats.size > largestCache) return undefined;
+    if (file === undefined || stats === undefined || stats.size > 200_000_000) return undefined;
     // On Windows, the folder is already private.
     const isOwn = process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o077) === 0);
     const content = isOwn ? await file.readFile() : Buffer.of();

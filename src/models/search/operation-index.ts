@@ -37,9 +37,7 @@ export type GivenEffects = ReadonlyMap<string, Effect>;
 
 /** A word in the name says most. A word that the documentation repeats does not say more. */
 const weightOf = { name: 1, service: 0.4, argument: 0.2, documentation: 0.3, firstSentence: 0.15 };
-const longestIndexed = 300;
 const longestSummary = 76;
-const longestDeprecation = 40;
 
 /** Returns the operations of a service for `buildIndex`. An operation that the model describes wrongly is left out. */
 export function* entriesOf(
@@ -62,14 +60,11 @@ export function* entriesOf(
         summary: summaryOf(name, documentation, required),
         required,
         ...(hasTrait(operation.traits, 'smithy.api#deprecated') && {
-          deprecated: shortenText(
-            String(Object(operation.traits['smithy.api#deprecated']).message ?? ''),
-            longestDeprecation,
-          ),
+          deprecated: shortenText(String(Object(operation.traits['smithy.api#deprecated']).message ?? ''), 40),
         }),
         ...effectOf(model, operation, effects?.get(`${service}:${name}`)),
       },
-      words: wordsOf(operation, ofService, shortenText(documentation, longestIndexed), vocabulary),
+      words: wordsOf(operation, ofService, shortenText(documentation, 300), vocabulary),
     };
   }
 }

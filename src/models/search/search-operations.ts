@@ -31,67 +31,57 @@ export interface OperationSearch {
 }
 
 export const maximumFound = 8;
-const longestQuery = 500;
-const candidates = 150;
-/** The share of a question that the best operations must have. In a short one, each unknown word matters. */
-const lowestCoverage = 0.45;
-const lowestOfShort = 0.52;
-
-interface Source {
-  readonly index: OperationIndex;
-  readonly vocabulary: Vocabulary;
-  /** Numbers of operations by compact name. */
-  readonly byName: ReadonlyMap<string, readonly number[]>;
-  /** The stems of each operation's name. The first one is its verb. */
-  readonly nameStems: readonly (readonly string[])[];
-  readonly changingVerbs: ReadonlySet<string>;
-}
-
 export function createSearch(index: OperationIndex, vocabulary: Vocabulary): OperationSearch {
-  const byName = new Map<string, number[]>();
-  const addName = (name: string, number: number) => byName.set(name, [...(byName.get(name) ?? []), number]);
-  for (const [number, { operation }] of index.entries.entries()) {
-    addName(compactName(operation), number);
-    const otherName = vocabulary.otherNames.get(operation);
-    if (otherName !== undefined) addName(compactName(otherName), number);
-  }
-  const nameStems = index.entries.map(({ operation }) =>
-    wordsOfName(withoutVendor(vocabulary.otherNames.get(operation) ?? operation)).map(stem),
-  );
-  const changingVerbs = new Set(
-    index.entries.flatMap(({ effect }, number) => (effect === 'read' ? [] : (nameStems[number]?.[0] ?? []))),
-  );
-  const source = { index, vocabulary, byName, nameStems, changingVerbs };
-  return {
-    search: (query, isAllowed) => search(source, query, isAllowed),
-  };
+  const source = sourceOf(index, vocabulary);
+  return { search: (query, isAllowed) => search(source, query, isAllowed) };
 }
 
-interface Ranked {
-  readonly number: number;
-  readonly entry: OperationEntry;
-  readonly score: number;
-  readonly coverage: number;
+type Source = ReturnType<typeof sourceOf>;
+
+function sourceOf(index: OperationIndex, vocabulary: Vocabulary) {
+  /** Numbers of operations by compact name. */
+  const byName = new Map<string, number[]>();
+  /** The stems of each operation's name. The first one is its verb. */
+  const nameStems: (readonly string[])[] = [];
+  const changingVerbs = new Set<string>();
+  for (const [number, { operation, effect }] of index.entries.entries()) {
+    const otherName = vocabulary.otherNames.get(operation);
+    for (const name of otherName === undefined ? [operation] : [operation, otherName])
+      byName.set(compactName(name), [...(byName.get(compactName(name)) ?? []), number]);
+    const stems = wordsOfName(withoutVendor(otherName ?? operation)).map(stem);
+    nameStems.push(stems);
+    if (effect !== 'read') changingVerbs.add(stems[0] ?? '');
+  }
+  return { index, vocabulary, byName, nameStems, changingVerbs };
 }
 
 function search(source: Source, query: OperationQuery, isAllowed: (entry: OperationEntry) => boolean): FoundOperations {
   const { index, byName } = source;
   const mayBeFound = filterOf(index, query, isAllowed);
-  const asked = readQuestion(query.words.slice(0, longestQuery), source);
+  const asked = readQuestion(query.words.slice(0, 500), source);
   const { scores, covered, total, unknown } = scoresOf(source, asked, mayBeFound);
 
   const named = new Set(asked.names.flatMap((name) => byName.get(name) ?? []).filter(mayBeFound));
-  const ranked = [...new Set([...named, ...bestOf(scores, candidates)])].flatMap((number): Ranked[] => {
+  const ranked = [...new Set([...named, ...bestOf(scores)])].flatMap((number) => {
     const entry = index.entries[number];
     if (entry === undefined) return [];
     const score = (scores[number] ?? 0) * factorOf(number, entry, asked, source) + (named.has(number) ? exactName : 0);
     return [{ number, entry, score, coverage: (covered[number] ?? 0) / total }];
   });
   ranked.sort((a, b) => b.score - a.score);
-  const best = withSafeFirst(ranked.slice(0, maximumFound), asked, source);
+  const top = ranked.slice(0, maximumFound);
+  // A question gets a read first, and what deletes comes first only if the words ask for it.
+  const isSafe = (number: number, { effect }: OperationEntry) =>
+    effect === 'read' ||
+    (!asked.isQuestion && (effect !== 'delete' || asked.stems.has(source.nameStems[number]?.[0] ?? '')));
+  const safe = top.find(
+    ({ number, entry, score }) => score >= exactName || (isSafe(number, entry) && score >= (top[0]?.score ?? 0) / 4),
+  );
+  const best = safe === undefined ? top : [safe, ...top.filter((each) => each !== safe)];
 
   const coverage = Math.max(0, ...best.slice(0, 3).map((each) => each.coverage));
-  const lowest = asked.isShort && unknown.length > 0 ? lowestOfShort : lowestCoverage;
+  // In a short question, each unknown word matters.
+  const lowest = asked.isShort && unknown.length > 0 ? 0.52 : 0.45;
   const fits = coverage >= lowest || (asked.isCommand && best.length > 0 && unknown.length === 0);
   const services = lazy(() => new Set(index.entries.flatMap(({ service }, at) => (mayBeFound(at) ? [service] : []))));
   const absent = absentKinds(asked, services, source);
@@ -105,20 +95,7 @@ function search(source: Source, query: OperationQuery, isAllowed: (entry: Operat
   return { kind: 'found', operations };
 }
 
-/** A question gets a read first, and what deletes comes first only if the words ask for it. */
-function withSafeFirst(best: readonly Ranked[], asked: Asked, { nameStems }: Source): readonly Ranked[] {
-  const [first] = best;
-  const isSafe = ({ number, entry, score }: Ranked) =>
-    score >= exactName ||
-    entry.effect === 'read' ||
-    (!asked.isQuestion && (entry.effect !== 'delete' || asked.stems.has(nameStems[number]?.[0] ?? '')));
-  const safe = best.find((each) => isSafe(each) && each.score >= (first?.score ?? 0) * leastForFirst);
-  return safe === undefined ? best : [safe, ...best.filter((each) => each !== safe)];
-}
-
 const exactName = 1000;
-/** Share of the highest score that a safer operation needs to come first. */
-const leastForFirst = 0.25;
 
 /** True for the number of an operation that the query and the caller's rights include. */
 type Filter = (operation: number) => boolean;
@@ -167,24 +144,10 @@ function absentKinds({ text }: Asked, loaded: () => ReadonlySet<string>, { vocab
   return asked.filter(({ services }) => !isLoaded(services)).map((kind) => kind.text);
 }
 
-interface Asked {
-  /** The stems of all words, with spaces around them. */
-  readonly text: string;
-  readonly concepts: readonly Concept[];
-  /** Compact names that the words may spell. */
-  readonly names: readonly string[];
-  /** True for a command line, such as `aws ec2 describe-volumes`. */
-  readonly isCommand: boolean;
-  readonly isQuestion: boolean;
-  readonly hasChangingVerb: boolean;
-  readonly stems: ReadonlySet<string>;
-  readonly firstStem: string;
-  readonly services: ReadonlySet<string>;
-  /** Long sentences have words about other things. */
-  readonly isShort: boolean;
-}
+type Asked = ReturnType<typeof readQuestion>;
 
-function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Asked {
+function readQuestion(words: string, { vocabulary, changingVerbs }: Source) {
+  // Such as `aws ec2 describe-volumes`.
   const isCommand = /^(?:aws|nifcloud) |\s--/.test(words);
   const withoutFlags = words.replace(/\s--[\w-]+(?:=\S+|\s+(?!--)\S+)?/g, ' ');
   const cleaned = withoutFlags
@@ -197,15 +160,21 @@ function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Ask
   const spoken = conceptsOf(spokenWords, vocabulary);
   const concepts = [
     ...spoken,
-    ...pairs.map((pair) => ({ text: pair, meanings: [{ stems: [pair], weight: weightOfPair }] })),
+    ...pairs.map((pair) => ({
+      text: pair,
+      // Pairs of Japanese letters also occur in other words.
+      meanings: [{ stems: [pair], weight: 0.25 }],
+    })),
   ];
 
   const tokens = withoutFlags.split(/[\s:]+/).filter((token) => token !== '');
   const isSpelled = (token: string, index: number) => /[a-z][A-Z]|[-_]/.test(token) || (isCommand && index > 0);
   const isVerb = ({ meanings }: Concept) => meanings.some(({ stems: [verb = ''] }) => changingVerbs.has(verb));
   return {
+    /** The stems of all words, with spaces around them. */
     text: ` ${wordsOfText(words).map(stem).join(' ')} `,
     concepts,
+    /** Compact names that the words may spell. */
     names: [...tokens.filter(isSpelled), words, tokens.slice(1).join(' ')].map(compactName),
     isCommand,
     isQuestion: questions.test(words) || (vocabulary.readingWords.has(firstStem) && !isInPhrase(spoken, firstWord)),
@@ -213,6 +182,7 @@ function readQuestion(words: string, { vocabulary, changingVerbs }: Source): Ask
     stems: new Set(concepts.flatMap(({ meanings }) => meanings.flatMap((meaning) => meaning.stems))),
     firstStem,
     services: new Set(tokens.map((token) => token.toLowerCase())),
+    /** Long sentences have words about other things. */
     isShort: spoken.length <= 4,
   };
 }
@@ -228,9 +198,6 @@ const questions =
 const isIdentifier = (word: string): boolean =>
   /\d/.test(word) && !/^(?:ec2|s3|route53|ipv[46]|v\d|x509|k8s|2fa)$/.test(word);
 
-/** Pairs of Japanese letters also occur in other words. */
-const weightOfPair = 0.25;
-
 /** Adds the best meaning of each concept. `covered` says how much of `total` an operation has. */
 function scoresOf({ index, vocabulary: { commonWords } }: Source, { concepts, isShort }: Asked, mayBeFound: Filter) {
   const size = index.entries.length;
@@ -244,7 +211,7 @@ function scoresOf({ index, vocabulary: { commonWords } }: Source, { concepts, is
     for (const meaning of meanings) rarity = Math.max(rarity, raiseToMeaning(best, index, meaning, mayBeFound));
     const highest = best.reduce((most, score) => Math.max(most, score), 0);
     // A word that only texts have, and no name, says less.
-    const expected = Math.min(rarity, Math.max(highest, rarity * leastExpected));
+    const expected = Math.min(rarity, Math.max(highest, rarity * 0.45));
     // Pairs of letters occur in any Japanese text, so they say nothing about how well an operation fits.
     const mostCovered = isPair(text) ? 0 : expected;
     for (const [at, score] of best.entries()) {
@@ -254,14 +221,11 @@ function scoresOf({ index, vocabulary: { commonWords } }: Source, { concepts, is
     total += mostCovered;
     if (isPair(text) || expected > 0 || commonWords.has(text)) continue;
     unknown.push(text);
-    total += Math.log(1 + size) * (isShort ? 1 : weightOfUnknown);
+    // A long sentence has words about other things.
+    total += Math.log(1 + size) * (isShort ? 1 : 0.4);
   }
   return { scores, covered, total, unknown };
 }
-
-/** A long sentence has words about other things. */
-const weightOfUnknown = 0.4;
-const leastExpected = 0.45;
 
 /** Raises the scores of operations that have all words of a meaning. Returns the rarity of its rarest word. */
 function raiseToMeaning(
@@ -295,10 +259,10 @@ const rarityOf = ({ entries, postings }: OperationIndex, word: string): number =
   Math.log(1 + entries.length / (postings.get(word)?.operations.length ?? 1));
 
 /** Sorting the many operations with low scores would take most of a search. */
-function bestOf(scores: Float32Array, count: number): readonly number[] {
+function bestOf(scores: Float32Array): readonly number[] {
   const highest = scores.reduce((most, score) => Math.max(most, score), 0);
   const high = [...scores.keys()].filter((number) => (scores[number] ?? 0) > highest * 0.15);
-  return high.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0)).slice(0, count);
+  return high.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0)).slice(0, 150);
 }
 
 function factorOf(number: number, entry: OperationEntry, asked: Asked, source: Source): number {
