@@ -13,7 +13,6 @@ import { createServer } from '../../../src/server.js';
 import { operations } from '../../../src/tools/index.js';
 import { restoreInstance } from '../../../src/tools/restore-instance.js';
 import { readOutcome, readProposedChange } from '../../../ui/change/read-change.js';
-import { textInUtc } from '../../../ui/shared/read-fields.js';
 import { unpackParts } from '../../../ui/upload/unpack-parts.js';
 import { memoryStore, testCaller } from '../../support/caller.js';
 import { type Era, eras } from '../../support/in-process.js';
@@ -148,7 +147,7 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     expect(Object.keys(first.outcome?.requestIds ?? {})).not.toEqual([]);
     const second = await decide(proposed?.ticket, 'accept');
     expect(second.outcome).toMatchObject({ kind: 'accepted', requestIds: first.outcome?.requestIds });
-    expect(textInUtc(second.outcome?.earlier ?? '')).toMatch(/^The user agreed at .* This click changed nothing\.$/);
+    expect(second.outcome?.earlier ?? '').toMatch(/^The user agreed at .* This click changed nothing\.$/);
     const other = await decide(proposed?.ticket, 'decline');
     expect(other.outcome).toMatchObject({ kind: 'late', sentence: tooLate('the user agreed') });
     expect(await requests()).toBe(1);

@@ -1,9 +1,6 @@
 import type { Plan } from '../../../calls/outcome.js';
 import type { Plain } from '../../../calls/result-text.js';
 
-/** A text, or its pieces. A number is a time (milliseconds since 1970). */
-export type TimedText = string | readonly (string | number)[];
-
 /** Key of a plan in the `_meta`. A view of another version shows no buttons. */
 export const changeKey = 'cloudops/change.2';
 
@@ -17,11 +14,14 @@ export type NamedValue = Plain<Plan['defaults'][number]>;
 export interface ShownTable {
   readonly title: string;
   readonly columns: readonly string[];
-  readonly rows: readonly (readonly TimedText[])[];
+  readonly rows: readonly (readonly string[])[];
   readonly more: number;
 }
 
-/** A change that waits for a decision. All texts are plain text, not HTML. */
+/**
+ * A change that waits for a decision. All texts are plain text, not HTML. Times outside quotation marks are ISO 8601, and the view writes them
+ * in the reader's zone.
+ */
 export interface ProposedChange {
   readonly sentence: string;
   readonly risks: readonly RiskName[];
@@ -29,8 +29,8 @@ export interface ProposedChange {
   /** Region, zone and account, each with the reason. */
   readonly where: readonly string[];
   /** Everything that will be created, changed or billed. */
-  readonly effects: readonly TimedText[];
-  readonly warnings: readonly TimedText[];
+  readonly effects: readonly string[];
+  readonly warnings: readonly string[];
   readonly notChecked: readonly string[];
   /** The cloud's values for absent arguments. */
   readonly defaults: readonly NamedValue[];
@@ -89,14 +89,14 @@ export type OutcomeKind = (typeof outcomeKinds)[number];
 
 export interface ChangeOutcome {
   readonly kind: OutcomeKind;
-  readonly sentence: TimedText;
+  readonly sentence: string;
   readonly isSandbox?: boolean;
   /** Absent if a plan in the same result shows it. */
   readonly where?: readonly string[];
-  readonly details: readonly TimedText[];
+  readonly details: readonly string[];
   /** By header or field. */
   readonly requestIds: Readonly<Record<string, string>>;
-  readonly next?: TimedText;
+  readonly next?: string;
   /** The things of the change, each with its ending. */
   readonly things?: ShownTable;
   /** ISO 8601. */
@@ -105,5 +105,5 @@ export interface ChangeOutcome {
   readonly code?: string;
   /** True if the plan ended so, and no click can send anything any more. */
   readonly isOfPlan?: boolean;
-  readonly earlier?: TimedText;
+  readonly earlier?: string;
 }
