@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type ChangeOutcome, changeKey, type ProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import { type ChangeOutcome, changeKey, type ProposedChange } from '../../src/mcp/views/view-contract.js';
 import { findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
 import { accepted, plannedChange as change, outcomeResult, planResult, ticket } from './changes.js';
 import { keepPicture } from './gallery.js';

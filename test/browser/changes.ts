@@ -1,10 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import {
-  type ChangeOutcome,
-  changeKey,
-  outcomeKey,
-  type ProposedChange,
-} from '../../src/mcp/views/contract/change-data.js';
+import { type ChangeOutcome, changeKey, outcomeKey, type ProposedChange } from '../../src/mcp/views/view-contract.js';
 
 export const ticket = 'dGlja2V0LW9mLTEyOC1iaXRz';
 

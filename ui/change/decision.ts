@@ -1,4 +1,4 @@
-import type { ChangeOutcome, OutcomeKind, ProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import type { ChangeOutcome, OutcomeKind, ProposedChange } from '../../src/mcp/views/view-contract.js';
 import type { ToolResult } from '../host/host.js';
 import { readText } from '../shared/read-fields.js';
 import { readOutcome, readProposedChange } from './read-change.js';

@@ -1,4 +1,4 @@
-import type { ChangeOutcome, OutcomeKind } from '../../src/mcp/views/contract/change-data.js';
+import type { ChangeOutcome, OutcomeKind } from '../../src/mcp/views/view-contract.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, shownText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';

@@ -1,4 +1,4 @@
-import type { ProposedChange, RiskName, ShownTable } from '../../src/mcp/views/contract/change-data.js';
+import type { ProposedChange, RiskName, ShownTable } from '../../src/mcp/views/view-contract.js';
 import { sentenceCase } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, listSection, shownText } from '../shared/elements.js';

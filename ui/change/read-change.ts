@@ -1,13 +1,12 @@
 import {
   type ChangeOutcome,
   changeKey,
-  type NamedValue,
   outcomeKey,
   outcomeKinds,
   type ProposedChange,
   riskNames,
   type ShownTable,
-} from '../../src/mcp/views/contract/change-data.js';
+} from '../../src/mcp/views/view-contract.js';
 import { type Fields, fieldsOf, numberOf, readText, textsOf, timeOf } from '../shared/read-fields.js';
 
 /** Reads a proposed change from `_meta`. Returns undefined if the change is missing or not complete enough for a decision. */
@@ -47,7 +46,7 @@ const tablesIn = (values: unknown): ShownTable[] =>
     more: numberOf(more) ?? 0,
   }));
 
-const namedValues = (values: unknown): NamedValue[] =>
+const namedValues = (values: unknown): ProposedChange['defaults'] =>
   (Array.isArray(values) ? values : []).flatMap((setting) => {
     const { name, value } = textFields(fieldsOf(setting));
     return name === undefined || value === undefined ? [] : [{ name, value }];

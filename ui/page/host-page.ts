@@ -1,5 +1,4 @@
-import { decideTool } from '../../src/mcp/views/contract/apps.js';
-import { changeKey, type OutcomeKind, outcomeKey } from '../../src/mcp/views/contract/change-data.js';
+import { changeKey, decideTool, type OutcomeKind, outcomeKey } from '../../src/mcp/views/view-contract.js';
 import { readOutcome, readProposedChange } from '../change/read-change.js';
 import { ownPageName } from '../host/host.js';
 import { element, setText } from '../shared/elements.js';

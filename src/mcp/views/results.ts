@@ -1,12 +1,15 @@
+import { deflateSync } from 'node:zlib';
 import * as z from 'zod';
 import type { EndedOutcome, Failure, PlanTable } from '../../calls/outcome.js';
 import { requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
 import { fieldsSentence } from '../../changes/fields-sentence.js';
 import { declineLabel, typePrompt } from '../../changes/typed-name.js';
+import type { UploadPart } from '../../tools/upload/part.js';
 import { humanBytes, sentences } from '../../util/human.js';
 import { english, type Translator } from '../../util/language.js';
 import { lazy } from '../../util/objects.js';
+import { escapeInvisible } from '../../util/quote.js';
 import {
   sentence as asSentence,
   defined,
@@ -20,15 +23,18 @@ import {
   words,
 } from '../../util/safe-text.js';
 import {
+  adviceKey,
   type ChangeOutcome,
   changeKey,
+  maximumPacked,
+  maximumParts,
   type OutcomeKind,
   outcomeKey,
+  type PartColumns,
   type ProposedChange,
+  partsKey,
   type ShownTable,
-} from './contract/change-data.js';
-import { adviceKey, partsKey } from './contract/parts-data.js';
-import { packParts } from './pack-parts.js';
+} from './view-contract.js';
 
 export interface Showing {
   readonly translator?: Translator | undefined;
@@ -276,3 +282,34 @@ function endedThings(answer: object | undefined, write: Write): ShownTable | und
   const more = data.notListed + data.uploads.length - rows.length;
   return { title: write(words('Uploads')), columns: columnsOfEndings.map(write), rows, more };
 }
+
+/** A service may return ETags of any length (characters). */
+const longestEtag = 200;
+
+/** Packs parts for the upload view, without ETags if they do not fit. Undefined if the view could not draw the parts. */
+export function packParts(listedParts: readonly UploadPart[]): string | undefined {
+  const byNumber = new Map(listedParts.map((part) => [part.partNumber, part]));
+  const parts = [...byNumber.values()].sort((a, b) => a.partNumber - b.partNumber);
+  if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
+    return undefined;
+
+  const columns: PartColumns = {
+    numbers: differences(parts.map(({ partNumber }) => partNumber)),
+    sizes: differences(parts.map(({ size }) => size)),
+    times: differences(parts.map(({ uploadedAt }) => (isWhole(uploadedAt) ? uploadedAt : 0))),
+  };
+  // The view shows the ETags.
+  const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
+  return pack({ ...columns, etags }) ?? pack(columns);
+}
+
+/** Sums of differences of such numbers are exact. */
+const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
+
+/** Undefined if the text is too long. */
+function pack(columns: PartColumns): string | undefined {
+  const packed = deflateSync(JSON.stringify(columns)).toString('base64');
+  return packed.length <= maximumPacked ? packed : undefined;
+}
+
+const differences = (values: readonly number[]) => values.map((value, index) => value - (values[index - 1] ?? 0));

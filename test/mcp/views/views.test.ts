@@ -6,9 +6,14 @@ import type { Budget, ConsentMode } from '../../../src/calls/account.js';
 import { readScope, writeScope } from '../../../src/calls/policy.js';
 import type { Changes } from '../../../src/changes/store.js';
 import { changeToolNames } from '../../../src/mcp/server-tools.js';
-import { appsExtension, decideTool, viewMimeType, viewUris } from '../../../src/mcp/views/contract/apps.js';
-import { changeKey } from '../../../src/mcp/views/contract/change-data.js';
-import { partsKey } from '../../../src/mcp/views/contract/parts-data.js';
+import {
+  appsExtension,
+  changeKey,
+  decideTool,
+  partsKey,
+  viewMimeType,
+  viewUris,
+} from '../../../src/mcp/views/view-contract.js';
 import { createServer } from '../../../src/server.js';
 import { operations } from '../../../src/tools/index.js';
 import { restoreInstance } from '../../../src/tools/restore-instance.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changeKey, outcomeKey, type ProposedChange } from '../../../src/mcp/views/contract/change-data.js';
+import { changeKey, outcomeKey, type ProposedChange } from '../../../src/mcp/views/view-contract.js';
 import { readOutcome, readProposedChange } from '../../../ui/change/read-change.js';
 
 const change: ProposedChange = {

@@ -1,5 +1,16 @@
-import type { Plan } from '../../../calls/outcome.js';
-import type { Plain } from '../../../calls/result-text.js';
+/** This file has what this server, hosts and views share: the names of MCP Apps (protocol 2026-01-26), and the data in `_meta`. */
+
+/** The extension that a client declares if it can show views. */
+export const appsExtension = 'io.modelcontextprotocol/ui';
+
+export const viewMimeType = 'text/html;profile=mcp-app';
+
+export const viewUris = { upload: 'ui://cloudops/upload', change: 'ui://cloudops/change' } as const;
+
+export type ViewName = keyof typeof viewUris;
+
+/** The tool behind the buttons of the change view. Models do not see it. */
+export const decideTool = 'decide_change';
 
 /** Key of a plan in the `_meta`. A view of another version shows no buttons. */
 export const changeKey = 'cloudops/change.2';
@@ -7,8 +18,6 @@ export const changeKey = 'cloudops/change.2';
 /** The risks that a view highlights. */
 export const riskNames = ['costs money', 'may cost money', 'no way back'] as const;
 export type RiskName = (typeof riskNames)[number];
-
-export type NamedValue = Plain<Plan['defaults'][number]>;
 
 /** A table. The last `more` rows are left out. */
 export interface ShownTable {
@@ -33,7 +42,7 @@ export interface ProposedChange {
   readonly warnings: readonly string[];
   readonly notChecked: readonly string[];
   /** The cloud's values for absent arguments. */
-  readonly defaults: readonly NamedValue[];
+  readonly defaults: readonly { readonly name: string; readonly value: string }[];
   readonly tables: readonly ShownTable[];
   /** With secrets as fingerprints. */
   readonly request: string;
@@ -106,4 +115,29 @@ export interface ChangeOutcome {
   /** True if the plan ended so, and no click can send anything any more. */
   readonly isOfPlan?: boolean;
   readonly earlier?: string;
+}
+
+/**
+ * Key in the `_meta` of a `list_parts` result: `PartColumns` as JSON, deflated, in base64. ETags hardly deflate, so they are included only
+ * if all fit.
+ */
+export const partsKey = 'cloudops/parts';
+
+/** Key of the advice for people on a refused read. */
+export const adviceKey = 'cloudops/advice';
+
+/** Characters. */
+export const maximumPacked = 64 * 1024;
+
+/** No valid list of parts is longer. */
+export const maximumParts = 10_000;
+
+/** Columns of differences, which deflate well. */
+export interface PartColumns {
+  readonly numbers: readonly number[];
+  readonly sizes: readonly number[];
+  /** Zero stands for an unknown time. */
+  readonly times: readonly number[];
+  /** An empty text stands for a missing ETag. */
+  readonly etags?: readonly string[];
 }
