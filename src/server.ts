@@ -31,9 +31,8 @@ import {
   type ToolCatalog,
   toolListing,
 } from './mcp/tool-catalog.js';
-import { callChangeTool } from './mcp/tools-of-changes.js';
+import { callChangeTool, decideInView } from './mcp/tools-of-changes.js';
 import { type ServiceCall, serviceCall } from './mcp/tools-of-services.js';
-import { decideInView } from './mcp/views/decide-in-view.js';
 import { type Showing, viewMeta } from './mcp/views/results.js';
 import type { ServiceCatalog } from './models/service-catalog.js';
 import type { Operation } from './tools/define-operation.js';

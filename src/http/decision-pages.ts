@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { Risk } from '../calls/outcome.js';
 import type { Change, State } from '../changes/change.js';
-import { riskNames } from '../mcp/views/contract/change-data.js';
+import { riskNames } from '../mcp/views/view-contract.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import { sentenceCase } from '../util/human.js';
 import type { Translator } from '../util/language.js';

@@ -5,7 +5,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { isObject, textAt, valueAt } from '../util/objects.js';
-import { appsExtension, viewMimeType } from './views/contract/apps.js';
+import { appsExtension, viewMimeType } from './views/view-contract.js';
 
 export interface Client {
   /** Name and version. */

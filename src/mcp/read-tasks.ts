@@ -24,15 +24,13 @@ export type Read = (signal: AbortSignal, report: (progress: string) => void) => 
 export type ReadTasks = ReturnType<typeof createReadTasks>;
 
 interface Entry {
-  readonly tool: string;
   /** Name of the caller, if callers are authenticated. Other callers do not find the task. */
   readonly caller: string | undefined;
-  readonly createdAt: string;
-  status: Task['status'];
-  progress: string;
-  lastUpdatedAt: string;
-  result?: CallToolResult;
-  readonly stop: () => void;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  task: Task;
+  result?: CallToolResult | undefined;
+  readonly cancel: () => void;
 }
 
 /** Tasks are forgotten after this time (milliseconds). */
@@ -40,17 +38,13 @@ const ttlMs = 15 * 60_000;
 
 /** @param taskAfterMs how long a call waits before it becomes a task (milliseconds) */
 export function createReadTasks(now: () => Date, taskAfterMs = 5_000) {
-  const tasks = new Map<string, Entry>();
+  const entries = new Map<string, Entry>();
 
-  const shown = (taskId: string, { tool, status, progress, createdAt, lastUpdatedAt }: Entry): Task => {
-    const statusMessage = `${tool}: ${progress}. The task is in the memory of this server: a restart loses it, and then call again.`;
-    return { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs: taskAfterMs };
-  };
   const forgetOld = () => {
-    for (const [id, { createdAt, stop }] of tasks)
-      if (now().getTime() - Date.parse(createdAt) > ttlMs) {
-        stop();
-        tasks.delete(id);
+    for (const [id, { since, cancel }] of entries)
+      if (now().getTime() - since > ttlMs) {
+        cancel();
+        entries.delete(id);
       }
   };
 
@@ -62,51 +56,50 @@ export function createReadTasks(now: () => Date, taskAfterMs = 5_000) {
      */
     async run(
       read: Read,
-      origin: Pick<Entry, 'tool' | 'caller'>,
+      { tool, caller }: { readonly tool: string; readonly caller: string | undefined },
       signal: AbortSignal,
       report: (progress: string) => void,
     ) {
-      const id = randomBytes(16).toString('base64url');
+      const taskId = randomBytes(16).toString('base64url');
       const { controller, [Symbol.dispose]: unlink } = linkedController(signal);
-      const createdAt = now().toISOString();
-      const entry: Entry = {
-        ...origin,
-        status: 'working',
-        progress: 'is still reading',
-        createdAt,
-        lastUpdatedAt: createdAt,
-        stop: () => controller.abort(),
+      const since = now().getTime();
+      const taskWith = (status: Task['status'], progress: string): Task => ({
+        taskId,
+        status,
+        statusMessage: `${tool}: ${progress}. The task is in the memory of this server: a restart loses it, and then call again.`,
+        createdAt: new Date(since).toISOString(),
+        lastUpdatedAt: now().toISOString(),
+        ttlMs,
+        pollIntervalMs: taskAfterMs,
+      });
+      const update = (status: Task['status'], progress: string, result?: CallToolResult) => {
+        if (entry.task.status === 'working') Object.assign(entry, { task: taskWith(status, progress), result });
       };
-      const change = (changes: Partial<Entry>) =>
-        entry.status === 'working' && Object.assign(entry, changes, { lastUpdatedAt: now().toISOString() });
+      const cancel = () => {
+        update('cancelled', 'was cancelled');
+        controller.abort();
+      };
+      const entry: Entry = { caller, since, cancel, task: taskWith('working', 'is still reading') };
       const reading = read(controller.signal, (progress) => {
-        change({ progress });
-        if (!tasks.has(id)) report(progress);
+        update('working', progress);
+        if (!entries.has(taskId)) report(progress);
       }).finally(unlink);
-      const settled = reading.then((result) => change({ status: 'completed', progress: 'has ended', result }));
-      settled.catch(() => tasks.delete(id));
+      const settled = reading.then((result) => update('completed', 'has ended', result));
+      settled.catch(() => entries.delete(taskId));
 
       const isLong = await Promise.race([settled.then(() => false), delay(taskAfterMs, true, { ref: false })]);
       forgetOld();
       // Further reads become no tasks, because results take memory.
-      if (!isLong || tasks.size >= 20) return reading;
+      if (!isLong || entries.size >= 20) return reading;
       unlink();
-      tasks.set(id, entry);
-      return taskResult(shown(id, entry));
+      entries.set(taskId, entry);
+      return taskResult(entry.task);
     },
     find(id: string, caller: string | undefined) {
       forgetOld();
-      const entry = tasks.get(id);
+      const entry = entries.get(id);
       if (entry === undefined || entry.caller !== caller) return undefined;
-      return {
-        task: shown(id, entry),
-        result: () => entry.result,
-        cancel: () => {
-          if (entry.status !== 'working') return;
-          Object.assign(entry, { status: 'cancelled', progress: 'was cancelled' });
-          entry.stop();
-        },
-      };
+      return { task: entry.task, result: () => entry.result, cancel: entry.cancel };
     },
   };
 }

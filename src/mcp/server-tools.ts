@@ -5,8 +5,7 @@ import type { Effect } from '../tools/define-operation.js';
 import { fieldsDescription } from '../tools/schema/answer-paths.js';
 import { consentArguments } from '../tools/schema/fields.js';
 import { lazy } from '../util/objects.js';
-import { decideTool } from './views/contract/apps.js';
-import { decisions } from './views/contract/change-data.js';
+import { decideTool, decisions } from './views/view-contract.js';
 
 /** This file has the tools that are no operations, and their arguments. The build writes the JSON Schemas. */
 

@@ -19,7 +19,7 @@ import { instructionsFor } from './instructions.js';
 import generatedSchemas from './schemas.generated.json' with { type: 'json' };
 import { changeTools, clickTool, type ServerTool, serviceTools } from './server-tools.js';
 import type { ToolSchemas } from './tool-schemas.js';
-import type { ViewName } from './views/contract/apps.js';
+import type { ViewName } from './views/view-contract.js';
 import { viewMetaOfTool, viewOf } from './views/view-of-tool.js';
 
 /** This file says which tools a caller is offered, and lists them as clients see them. */

@@ -7,6 +7,8 @@ import { parsedBy } from '../calls/validate.js';
 import type { ChangeContext } from '../changes/change-context.js';
 import { pathInAnswer, pathsSchema } from '../tools/schema/answer-paths.js';
 import { toolArguments } from './server-tools.js';
+import type { Showing } from './views/results.js';
+import { decideTool } from './views/view-contract.js';
 
 /** Calls one of the tools that take the ID of a change. */
 export async function callChangeTool(
@@ -42,4 +44,24 @@ function withPickedFields(outcome: EndedOutcome, fields: readonly string[]): End
     // The outcome stays: the change was made, whatever fields were asked for.
     return { ...outcome, success: { ...success, warnings: [...success.warnings, ...error.problems] } };
   }
+}
+
+/** Answers a call of `decide_change`. The `ticket` is a proof that no model gets. */
+export async function decideInView(
+  args: unknown,
+  changes: ChangeTools,
+  context: ChangeContext,
+): Promise<Showing & { readonly outcome: EndedOutcome }> {
+  const { data: request } = toolArguments().decide_change.safeParse(args);
+  if (request === undefined) return { outcome: refusedChange(decideTool, new Refusal('ClickRefused')) };
+  const { ticket, decision, reason, name: typedName } = request;
+  const change = await changes.findByProof(ticket, context);
+  if (change instanceof Refusal) return { outcome: refusedChange(decideTool, change) };
+  if (decision === 'look') return { outcome: await changes.state(change, context), isOfPlan: true };
+
+  const decided = await changes.click(change, { where: 'view', decision, reason, typedName }, context);
+  if (decided.kind === 'decided') return { outcome: decided.outcome };
+  if (decided.kind === 'refused') return { outcome: refusedChange(change.tool, decided) };
+  const { earlierDecision, isLate } = decided;
+  return { outcome: await changes.state(decided.change, context), isOfPlan: true, earlierDecision, isLate };
 }

@@ -379,13 +379,6 @@ export function linesOf(text: SafeText): SafeText[] {
   return lines.map((parts) => new SafeText(parts));
 }
 
-/** Numbers are times, which the view writes. */
-export const piecesOf = ({ parts }: SafeText): readonly (string | number)[] =>
-  joinWords(parts).flatMap((part) => {
-    if (part.kind === 'time') return [part.time];
-    return 'values' in part ? piecesOf(new SafeText(part.values[0] ?? [])) : [renderPart(part)];
-  });
-
 export function withStoredTexts(value: unknown): unknown {
   if (isSafeText(value)) return { parts: value.parts };
   if (Array.isArray(value)) return value.map(withStoredTexts);

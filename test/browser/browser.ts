@@ -5,7 +5,7 @@ import type { McpUiHostContext } from '@modelcontextprotocol/ext-apps/app-bridge
 import axe from 'axe-core';
 import { type BrowserContextOptions, type Browser as Chromium, chromium, type Frame, type Page } from 'playwright-core';
 import { build } from 'rolldown';
-import type { ViewName } from '../../src/mcp/views/contract/apps.js';
+import type { ViewName } from '../../src/mcp/views/view-contract.js';
 import type { HostSetup } from './host-page.js';
 
 /** Answers what a view calls. */

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type ChangeOutcome, changeKey, type ProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import { type ChangeOutcome, changeKey, type ProposedChange } from '../../src/mcp/views/view-contract.js';
 import { findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
 import { accepted, plannedChange as change, outcomeResult, planResult, ticket } from './changes.js';
 import { keepPicture } from './gallery.js';
@@ -72,9 +72,13 @@ test('a plan shows the decision, its cost, warnings and defaults, and folds the 
 test('how long ago something was stays true while the plan is open, and what the person has opened stays open', async () => {
   const shown = await browser.show('change');
   await shown.page.clock.install({ time: new Date('2026-11-20T12:00:00Z') });
-  const effects = [['Still receiving: last part ', Date.parse('2026-11-20T11:39:00Z'), '.']];
+  const effects = [
+    'Still receiving: last part 2026-11-20T11:39:00.000Z.',
+    'The name "2026-11-20T11:39:00.000Z" stays.',
+  ];
   await shown.sendCall({}, planResult({ effects, issuedAt: '2026-11-20T12:00:00Z' }));
   await shown.view.getByText('The exact request').click();
+  await shown.view.getByText('The name "2026-11-20T11:39:00.000Z" stays.').waitFor();
   await shown.view.getByText(/^Still receiving: last part .* \(21 min ago\)\.$/).waitFor();
   await shown.page.clock.runFor(62_000);
   await shown.view.getByText(/^Still receiving: last part .* \(22 min ago\)\.$/).waitFor();
@@ -114,7 +118,7 @@ test('an outcome of many things shows each with its size, its age and its ending
     title: 'Uploads',
     columns: ['Ending', 'Object', 'Size', 'Started'],
     rows: [
-      ['Failed ("AccessDenied")', '"a.mov"', '1.5 MiB', [Date.now() - 3 * 3_600_000]],
+      ['Failed ("AccessDenied")', '"a.mov"', '1.5 MiB', new Date(Date.now() - 3 * 3_600_000).toISOString()],
       ['Aborted', '"b.mov"', '', ''],
     ],
     more: 2,

@@ -1,11 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import {
-  type ChangeOutcome,
-  changeKey,
-  outcomeKey,
-  type ProposedChange,
-} from '../../src/mcp/views/contract/change-data.js';
-import { textInUtc } from '../../ui/shared/read-fields.js';
+import { type ChangeOutcome, changeKey, outcomeKey, type ProposedChange } from '../../src/mcp/views/view-contract.js';
 
 export const ticket = 'dGlja2V0LW9mLTEyOC1iaXRz';
 
@@ -19,13 +13,7 @@ export const plannedChange: ProposedChange = {
     'The new server costs money from its creation.',
     'The backup and the server it was taken from stay as they are.',
   ],
-  warnings: [
-    [
-      'This is a repeat: the same call was accepted before. It was sent at ',
-      Date.parse('2026-11-20T11:30:00.000Z'),
-      '.',
-    ],
-  ],
+  warnings: ['This is a repeat: the same call was accepted before. It was sent at 2026-11-20T11:30:00.000Z.'],
   notChecked: ['that the backup exists', 'that the name is free'],
   defaults: [
     { name: 'server type', value: 'e-large' },
@@ -57,7 +45,7 @@ export const planResult = (given: Partial<ProposedChange> = {}): CallToolResult 
 
 /** What `decide_change` answers. */
 export const outcomeResult = (outcome: ChangeOutcome): CallToolResult => ({
-  content: [{ type: 'text', text: `As text: ${textInUtc(outcome.sentence)}` }],
+  content: [{ type: 'text', text: `As text: ${outcome.sentence}` }],
   isError: outcome.kind !== 'accepted',
   _meta: { [outcomeKey]: outcome },
 });

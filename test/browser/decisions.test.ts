@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { documentBytes, createIssuerKeys } from '../../src/http/issuer-keys.js';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { signInAtIssuer } from '../../src/http/sign-in-at-issuer.js';
-import { outcomeKey } from '../../src/mcp/views/contract/change-data.js';
+import { outcomeKey } from '../../src/mcp/views/view-contract.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import type { Decisions } from '../support/decisions.js';

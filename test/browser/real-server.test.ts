@@ -2,7 +2,7 @@ import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
-import { viewUris } from '../../src/mcp/views/contract/apps.js';
+import { viewUris } from '../../src/mcp/views/view-contract.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { readProposedChange } from '../../ui/change/read-change.js';
 import { readAsAPerson } from '../support/person.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { startSandbox } from '../../sandbox/sandbox.js';
-import { appsExtension, viewMimeType } from '../../src/mcp/views/contract/apps.js';
+import { appsExtension, viewMimeType } from '../../src/mcp/views/view-contract.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
 
 /** The built server over stdio, with a client that shows views, in front of a sandbox in this process. */

@@ -1,10 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import {
-  type ChangeOutcome,
-  changeKey,
-  outcomeKey,
-  type ProposedChange,
-} from '../../src/mcp/views/contract/change-data.js';
+import { type ChangeOutcome, changeKey, outcomeKey, type ProposedChange } from '../../src/mcp/views/view-contract.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { partsKey } from '../../src/mcp/views/contract/parts-data.js';
-import { packParts } from '../../src/mcp/views/pack-parts.js';
+import { packParts } from '../../src/mcp/views/results.js';
+import { partsKey } from '../../src/mcp/views/view-contract.js';
 import type { UploadPart } from '../../src/tools/upload/part.js';
 import { summarise } from '../../src/tools/upload/summary.js';
 

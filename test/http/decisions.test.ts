@@ -8,7 +8,6 @@ import { signInByToken } from '../../src/http/sign-in.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createSeal } from '../../src/util/seal.js';
 import { readOutcome, readProposedChange } from '../../ui/change/read-change.js';
-import { textInUtc } from '../../ui/shared/read-fields.js';
 import { namedAccounts } from '../support/accounts.js';
 import {
   browserOf,
@@ -144,7 +143,7 @@ describe('approval', () => {
     await withdraw(id);
     const seen = await outcomeOf(await browser.decide(id, 'look'));
     expect(seen).toMatchObject({ kind: 'withdrawn', sentence: 'Its caller withdrew the plan.', isOfPlan: true });
-    expect(textInUtc(seen?.earlier ?? '')).toMatch(/^Its caller withdrew the plan at /);
+    expect(seen?.earlier ?? '').toMatch(/^Its caller withdrew the plan at /);
     const clicked = await outcomeOf(await browser.decide(id, 'decline', {}, { reason: 'too large' }));
     expect(clicked?.sentence).toMatch(/^Too late: its caller withdrew the plan \d+ s before you\./);
     expect(requests).toEqual([]);
@@ -212,7 +211,7 @@ describe('approval', () => {
       pass(60_000);
       const bob = await signedIn();
       const warningsOn = async (id: string) =>
-        textInUtc(readProposedChange((await bob.shown(id)).result._meta)?.warnings[0] ?? '');
+        readProposedChange((await bob.shown(id)).result._meta)?.warnings[0] ?? '';
       expect(await warningsOn(older)).toMatch(/^Another plan for "wiki" waits \(disk size 200 GB\), made \d+ s ago\.$/);
       expect(await warningsOn(newer)).toMatch(/^Another plan for "wiki" waits \(disk size 100 GB\), made \d+ s ago\.$/);
       expect(await kindOf(await bob.decide(older, 'accept'))).toBe('accepted');
@@ -235,7 +234,7 @@ describe('approval', () => {
     const opened = async () => readOutcome((await carol.shown(id)).result._meta);
     const before = await opened();
     expect(before).toMatchObject({ kind: 'used', sentence: 'The outcome of this change is not known yet.' });
-    expect(textInUtc(before?.earlier ?? '')).toMatch(/^bob agreed at/);
+    expect(before?.earlier ?? '').toMatch(/^bob agreed at/);
     expect(await (await carol.get('/decisions')).text()).toContain('>No outcome yet<');
     const late = await outcomeOf(await carol.decide(id, 'accept'));
     expect(late).toMatchObject({ kind: 'late', details: ['The outcome of this change is not known yet.'] });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Authenticate } from '../../src/http/auth.js';
-import { changeKey } from '../../src/mcp/views/contract/change-data.js';
+import { changeKey } from '../../src/mcp/views/view-contract.js';
 import { answerOf, message, post, serveInProcess } from '../support/http-in-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Message, openSession } from '../support/http-session.js';

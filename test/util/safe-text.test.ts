@@ -12,7 +12,6 @@ import {
   linesOf,
   listed,
   own,
-  piecesOf,
   quoted,
   type SafeText,
   say,
@@ -102,20 +101,6 @@ describe('a text for several readers', () => {
     ['operator', 'Look in the log of this machine.'],
   ] as const)('reads for the %s: %s', (reader, words) => {
     expect(textFor(reader, text).text).toBe(words);
-  });
-
-  test('has times as numbers in its pieces, and nothing else becomes a time', () => {
-    const sentAt = '2026-11-20T12:00:05Z';
-    const noon = Date.parse(sentAt);
-    expect(piecesOf(say`Sent at ${time(sentAt)}.`)).toEqual(['Sent at ', noon, '.']);
-    expect(piecesOf(say`From ${time(sentAt)} to ${time(sentAt)}`)).toEqual(['From ', noon, ' to ', noon]);
-    expect(piecesOf(say`${detail(say`at ${time(sentAt)}`)}`)).toEqual(['at ', noon]);
-    const forModels = forReader({ agent: say`at ${time(sentAt)}`, person: 'today' });
-    expect(piecesOf(say`${forModels}`)).toEqual(['at ', noon]);
-    expect(piecesOf(say`The name ${sentAt} stays.`)).toEqual(['The name ', `"${sentAt}"`, ' stays.']);
-    expect(piecesOf(say`${time('2026-99-20T12:00:05Z')} is no time.`).join('')).toMatch(
-      /^"?2026-99-20T12:00:05Z"? is no/,
-    );
   });
 
   test('has times in UTC, or as they are written for its reader', () => {

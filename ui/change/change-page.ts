@@ -1,5 +1,5 @@
 import { longestReason } from '../../src/changes/decline-reason.js';
-import type { ProposedChange, ViewDecision } from '../../src/mcp/views/contract/change-data.js';
+import type { ProposedChange, ViewDecision } from '../../src/mcp/views/view-contract.js';
 import { humanDuration } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, refreshTimes, setText, shownText } from '../shared/elements.js';

@@ -1,5 +1,4 @@
-import { decideTool } from '../../src/mcp/views/contract/apps.js';
-import type { ProposedChange, ViewDecision } from '../../src/mcp/views/contract/change-data.js';
+import { decideTool, type ProposedChange, type ViewDecision } from '../../src/mcp/views/view-contract.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { timeFormat } from '../shared/appearance.js';
 import { methodNotFound, RequestFailed } from '../shared/json-rpc.js';

@@ -1,6 +1,6 @@
-import type { ChangeOutcome, OutcomeKind, ProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import type { ChangeOutcome, OutcomeKind, ProposedChange } from '../../src/mcp/views/view-contract.js';
 import type { ToolResult } from '../host/host.js';
-import { readText, textInUtc } from '../shared/read-fields.js';
+import { readText } from '../shared/read-fields.js';
 import { readOutcome, readProposedChange } from './read-change.js';
 
 /** The stage of a decision. No stage says "nothing was sent" about a change that may have happened. */
@@ -111,7 +111,7 @@ export function sendingStage(stage: Stage, decision: 'accept' | 'decline'): Send
 }
 
 const sentencesOf = ({ sentence, details }: Pick<ChangeOutcome, 'sentence' | 'details'>): string =>
-  [sentence, ...details].map(textInUtc).join(' ');
+  [sentence, ...details].join(' ');
 
 /**
  * The stage after the tool answered a click to accept or to decline. After "Ask again", the answers to several clicks may arrive, in any order.

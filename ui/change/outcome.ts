@@ -1,8 +1,7 @@
-import type { ChangeOutcome, OutcomeKind, TimedText } from '../../src/mcp/views/contract/change-data.js';
+import type { ChangeOutcome, OutcomeKind } from '../../src/mcp/views/view-contract.js';
 import type { FormatTime } from '../shared/appearance.js';
-import { element, shownTimedText } from '../shared/elements.js';
+import { element, shownText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
-import { timeOf } from '../shared/read-fields.js';
 import { t } from '../shared/texts.js';
 
 /** A short title for each outcome. */
@@ -41,17 +40,15 @@ export const panel = (kind: string, name: IconName, title: string, ...lines: rea
 /** Makes the panel for an outcome: the main sentence, the advice, the details, and references for the cloud's support. */
 export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HTMLElement {
   const { kind, sentence, details, next, earlier, sentAt } = outcome;
-  const paragraph = (text: TimedText, attributes: Readonly<Record<string, string>> = {}) =>
-    element('p', { dir: 'auto', ...attributes }, ...shownTimedText(text, formatTime));
+  const paragraph = (text: string, attributes: Readonly<Record<string, string>> = {}) =>
+    element('p', { dir: 'auto', ...attributes }, ...shownText(text, formatTime));
   const paragraphs = [paragraph(sentence, { class: 'sentence' })];
   if (earlier !== undefined) paragraphs.push(paragraph(earlier));
   if (next !== undefined) paragraphs.push(paragraph(next, { class: 'next' }));
   paragraphs.push(...details.map((line) => paragraph(line)));
   // Otherwise, the decision has the time.
-  if (sentAt !== undefined && earlier === undefined) {
-    const [before = '', after = ''] = t('Sent {0}.', '{0}').split('{0}');
-    paragraphs.push(paragraph([before, timeOf(sentAt) ?? sentAt, after], { class: 'quiet' }));
-  }
+  if (sentAt !== undefined && earlier === undefined)
+    paragraphs.push(paragraph(t('Sent {0}.', sentAt), { class: 'quiet' }));
   return panel(kind, icons[kind], outcomeTitles[kind], ...paragraphs, ...references(outcome));
 }
 

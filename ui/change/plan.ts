@@ -1,7 +1,7 @@
-import type { ProposedChange, RiskName, ShownTable, TimedText } from '../../src/mcp/views/contract/change-data.js';
+import type { ProposedChange, RiskName, ShownTable } from '../../src/mcp/views/view-contract.js';
 import { sentenceCase } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
-import { element, listSection, shownText, shownTimedText } from '../shared/elements.js';
+import { element, listSection, shownText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
 import { t } from '../shared/texts.js';
 
@@ -47,7 +47,7 @@ export function tableSection(
 ): Node {
   const head = element('tr', {}, ...columns.map((column) => element('th', { scope: 'col' }, column)));
   const bodyRows = rows.map((row) =>
-    element('tr', {}, ...row.map((text) => element('td', { dir: 'auto' }, ...shownTimedText(text, formatTime)))),
+    element('tr', {}, ...row.map((text) => element('td', { dir: 'auto' }, ...shownText(text, formatTime)))),
   );
   const section = element(
     'section',
@@ -79,7 +79,7 @@ const requestDetails = (request: string): Node =>
 /** The lower part of a plan: consequences, tables, warnings, defaults and the request. Each section is left out if it is empty. */
 export function planBody(change: ProposedChange, formatTime: FormatTime): readonly Node[] {
   const { effects, tables, warnings, notChecked, defaults, request } = change;
-  const linesOf = (texts: readonly TimedText[]) => texts.map((text) => shownTimedText(text, formatTime));
+  const linesOf = (texts: readonly string[]) => texts.map((text) => shownText(text, formatTime));
   return [
     ...listSection('What will happen', linesOf(effects), 'effects'),
     ...tables.map((table) => tableSection(table, formatTime, 'And {0} more, in the request below.')),

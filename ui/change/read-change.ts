@@ -1,23 +1,13 @@
 import {
   type ChangeOutcome,
   changeKey,
-  type NamedValue,
   outcomeKey,
   outcomeKinds,
   type ProposedChange,
   riskNames,
   type ShownTable,
-} from '../../src/mcp/views/contract/change-data.js';
-import {
-  type Fields,
-  fieldsOf,
-  numberOf,
-  readText,
-  readTimedText,
-  textsOf,
-  timedTextsOf,
-  timeOf,
-} from '../shared/read-fields.js';
+} from '../../src/mcp/views/view-contract.js';
+import { type Fields, fieldsOf, numberOf, readText, textsOf, timeOf } from '../shared/read-fields.js';
 
 /** Reads a proposed change from `_meta`. Returns undefined if the change is missing or not complete enough for a decision. */
 export function readProposedChange(meta: unknown): ProposedChange | undefined {
@@ -32,8 +22,8 @@ export function readProposedChange(meta: unknown): ProposedChange | undefined {
     risks: riskNames.filter((risk) => textsOf(change.risks).includes(risk)),
     isSandbox: change.isSandbox === true,
     where: textsOf(change.where),
-    effects: timedTextsOf(change.effects),
-    warnings: timedTextsOf(change.warnings),
+    effects: textsOf(change.effects),
+    warnings: textsOf(change.warnings),
     notChecked: textsOf(change.notChecked),
     defaults: namedValues(change.defaults),
     tables: tablesIn(change.tables),
@@ -52,11 +42,11 @@ const tablesIn = (values: unknown): ShownTable[] =>
   (Array.isArray(values) ? values : []).map(fieldsOf).map(({ title, columns, rows, more }) => ({
     title: readText(title) ?? '',
     columns: textsOf(columns),
-    rows: (Array.isArray(rows) ? rows : []).map(timedTextsOf),
+    rows: (Array.isArray(rows) ? rows : []).map(textsOf),
     more: numberOf(more) ?? 0,
   }));
 
-const namedValues = (values: unknown): NamedValue[] =>
+const namedValues = (values: unknown): ProposedChange['defaults'] =>
   (Array.isArray(values) ? values : []).flatMap((setting) => {
     const { name, value } = textFields(fieldsOf(setting));
     return name === undefined || value === undefined ? [] : [{ name, value }];
@@ -66,11 +56,11 @@ const namedValues = (values: unknown): NamedValue[] =>
 export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   const outcome = fieldsOf(fieldsOf(meta)[outcomeKey]);
   const kind = outcomeKinds.find((candidate) => candidate === outcome.kind);
-  const sentence = readTimedText(outcome.sentence);
+  const sentence = readText(outcome.sentence);
   if (kind === undefined || sentence === undefined) return undefined;
 
-  const next = readTimedText(outcome.next);
-  const earlier = readTimedText(outcome.earlier);
+  const next = readText(outcome.next);
+  const earlier = readText(outcome.earlier);
   const [things] = tablesIn([outcome.things]);
   const { sentAt, code } = textFields(outcome);
   const requestIds = Object.entries(fieldsOf(outcome.requestIds)).filter(
@@ -80,7 +70,7 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   return {
     kind,
     sentence,
-    details: timedTextsOf(outcome.details),
+    details: textsOf(outcome.details),
     requestIds: Object.fromEntries(requestIds),
     ...(outcome.isSandbox === true && { isSandbox: true }),
     ...(Array.isArray(outcome.where) && { where: textsOf(outcome.where) }),

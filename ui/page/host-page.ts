@@ -1,10 +1,9 @@
-import { decideTool } from '../../src/mcp/views/contract/apps.js';
-import { changeKey, type OutcomeKind, outcomeKey } from '../../src/mcp/views/contract/change-data.js';
+import { changeKey, decideTool, type OutcomeKind, outcomeKey } from '../../src/mcp/views/view-contract.js';
 import { readOutcome, readProposedChange } from '../change/read-change.js';
 import { ownPageName } from '../host/host.js';
 import { element, setText } from '../shared/elements.js';
 import { createPeer } from '../shared/json-rpc.js';
-import { type Fields, fieldsOf, numberOf, readText, textInUtc } from '../shared/read-fields.js';
+import { type Fields, fieldsOf, numberOf, readText } from '../shared/read-fields.js';
 import { t } from '../shared/texts.js';
 
 /** Starts the page that is the host of one view. The process that serves the page answers the view's tool calls: the first one with the plan, and later ones with the outcome of a click. */
@@ -74,7 +73,7 @@ class HostPage {
     this.#showOtherChange(result.otherWaits === true);
     const { kind, sentence, isOfPlan } = readOutcome(result._meta) ?? {};
     // The view keeps what was typed, because the plan still waits.
-    setText(this.#session, kind === 'uncounted' ? textInUtc(sentence ?? '') : '');
+    setText(this.#session, kind === 'uncounted' ? (sentence ?? '') : '');
     const state = stateIn(result);
     if (this.#isSettled || kind === 'uncounted' || state === undefined || state === this.#shownState) return;
     this.#isSettled = kind === 'expired' || (isOfPlan === true && kind !== 'used');
@@ -141,7 +140,7 @@ function titlesOf({ _meta }: Fields): { heading: string; tab: string } | undefin
   const outcome = readOutcome(_meta);
   // The titles stay while the plan may still wait: after a click that did not count, and after a refused click that did not end the plan.
   if (outcome?.kind === 'uncounted' || (outcome?.kind === 'refused' && outcome.isOfPlan !== true)) return undefined;
-  if (outcome !== undefined) return { heading: t('A change and its outcome'), tab: textInUtc(outcome.sentence) };
+  if (outcome !== undefined) return { heading: t('A change and its outcome'), tab: outcome.sentence };
   const change = readProposedChange(_meta);
   return change && { heading: t('A change to decide on'), tab: change.sentence };
 }

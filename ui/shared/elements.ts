@@ -1,7 +1,7 @@
-import type { TimedText } from '../../src/mcp/views/contract/change-data.js';
 import { humanDuration } from '../../src/util/human.js';
 import { escapeQuoted } from '../../src/util/quote.js';
 import type { FormatTime } from './appearance.js';
+import { timeOf } from './read-fields.js';
 import { t } from './texts.js';
 
 type Child = Node | string;
@@ -32,19 +32,26 @@ export function svgElement(
 /** Matches a value in quotation marks. cloudops-mcp quotes every text from outside, such as a name. */
 const quoted = /("(?:[^"\\]|\\.)*")/;
 
-/** Translates and splits a text of cloudops-mcp. Each quoted value becomes a `bdi` element, so that right-to-left text in it cannot reorder our words. */
-export const shownText = (text: string): readonly Child[] =>
+/** Matches a time of cloudops-mcp in ISO 8601. */
+const isoTime = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
+
+/**
+ * Translates and splits a text of cloudops-mcp. Each quoted value becomes a `bdi` element, so that right-to-left text in it cannot reorder our
+ * words. With `formatTime`, times between quoted values are written in the host's time zone.
+ */
+export const shownText = (text: string, formatTime?: FormatTime): readonly Child[] =>
   t(text)
     .split(quoted)
     // `split` puts the matches of the group in `quoted` at the odd indexes.
-    .map((part, index) => (index % 2 === 1 ? element('bdi', {}, part) : part))
+    .flatMap((part, index): readonly Child[] => {
+      if (index % 2 === 1) return [element('bdi', {}, part)];
+      if (formatTime === undefined) return [part];
+      return part.split(isoTime).map((piece) => {
+        const time = isoTime.test(piece) ? timeOf(piece) : undefined;
+        return time === undefined ? piece : timeElement(time, formatTime);
+      });
+    })
     .filter((part) => part !== '');
-
-/** Splits a text of cloudops-mcp as `shownText` does. Numbers in it are times, and are written in the host's time zone. */
-export const shownTimedText = (text: TimedText, formatTime: FormatTime): readonly Child[] =>
-  (typeof text === 'string' ? [text] : text).flatMap((piece) =>
-    typeof piece === 'number' ? [timeElement(piece, formatTime)] : shownText(piece),
-  );
 
 /** A time with its age, such as "2 min ago". `refreshTimes` updates the age. */
 function timeElement(time: number, formatTime: FormatTime): HTMLTimeElement {

@@ -1,4 +1,4 @@
-import { maximumPacked, maximumParts } from '../../src/mcp/views/contract/parts-data.js';
+import { maximumPacked, maximumParts } from '../../src/mcp/views/view-contract.js';
 import type { UploadPart } from '../../src/tools/upload/part.js';
 import { type Fields, fieldsOf, numberOf, readText } from '../shared/read-fields.js';
 

@@ -1,4 +1,4 @@
-import { adviceKey } from '../../src/mcp/views/contract/parts-data.js';
+import { adviceKey } from '../../src/mcp/views/view-contract.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
 import { type Fields, fieldsOf, readText, textsOf } from '../shared/read-fields.js';

@@ -1,4 +1,4 @@
-import { partsKey } from '../../src/mcp/views/contract/parts-data.js';
+import { partsKey } from '../../src/mcp/views/view-contract.js';
 import { countOf, minimumPartSize, type Range, rangesOf, type UploadPart } from '../../src/tools/upload/part.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';

@@ -1,18 +1,20 @@
+import { deflateSync } from 'node:zlib';
 import * as z from 'zod';
 import type { EndedOutcome, Failure, PlanTable } from '../../calls/outcome.js';
 import { fieldsSentence, requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
 import { declineLabel, typePrompt } from '../../changes/typed-name.js';
+import type { UploadPart } from '../../tools/upload/part.js';
 import { humanBytes, sentences } from '../../util/human.js';
 import { english, type Translator } from '../../util/language.js';
 import { lazy } from '../../util/objects.js';
+import { escapeInvisible } from '../../util/quote.js';
 import {
   sentence as asSentence,
   defined,
   fitted,
   inFull,
   own,
-  piecesOf,
   quoted,
   type SafeText,
   say,
@@ -20,16 +22,18 @@ import {
   words,
 } from '../../util/safe-text.js';
 import {
+  adviceKey,
   type ChangeOutcome,
   changeKey,
+  maximumPacked,
+  maximumParts,
   type OutcomeKind,
   outcomeKey,
+  type PartColumns,
   type ProposedChange,
+  partsKey,
   type ShownTable,
-  type TimedText,
-} from './contract/change-data.js';
-import { adviceKey, partsKey } from './contract/parts-data.js';
-import { packParts } from './pack-parts.js';
+} from './view-contract.js';
 
 export interface Showing {
   readonly translator?: Translator | undefined;
@@ -52,8 +56,7 @@ export function viewMeta(outcome: EndedOutcome, showing: Showing = {}): Record<s
   const proposed = proposedChange(outcome, showing);
   if (proposed !== undefined) return { [changeKey]: proposed };
 
-  const writer = writerFor(showing);
-  const { text, timed } = writer;
+  const write = writerFor(showing);
   // The failure of an answered change always has `mayHaveHappened`.
   if (
     outcome.kind === 'failed' &&
@@ -63,32 +66,25 @@ export function viewMeta(outcome: EndedOutcome, showing: Showing = {}): Record<s
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
 
   const { earlierDecision, isLate = false, isOfPlan } = showing;
-  const described = changeOutcome(outcome, earlierDecision === undefined, writer);
+  const described = changeOutcome(outcome, earlierDecision === undefined, write);
   if (described === undefined) return {};
   const shown = { ...described, ...(isOfPlan === true && { isOfPlan }) };
   if (earlierDecision === undefined) return { [outcomeKey]: shown };
 
-  const earlier = timed(earlierDecision);
+  const earlier = write(earlierDecision);
   // Not "you did not agree", because another person may have declined.
-  const sentence = shown.kind === 'declined' ? text(words('Nothing was sent.')) : shown.sentence;
+  const sentence = shown.kind === 'declined' ? write(words('Nothing was sent.')) : shown.sentence;
   const late = { kind: 'late', sentence: earlier, details: [sentence], requestIds: {}, isOfPlan: true } as const;
   return { [outcomeKey]: (isLate ? late : { ...shown, sentence, earlier }) satisfies ChangeOutcome };
 }
 
-type Writer = ReturnType<typeof writerFor>;
+type Write = (text: SafeText) => string;
 
 /** Writes texts for the person who sees the view. */
-function writerFor({ translator: { translate } = english }: Showing) {
-  const chosen = (text: SafeText) => textFor('person', translate(text));
-  return {
-    text: (text: SafeText): string => chosen(text).text,
-    texts: (texts: readonly SafeText[]): string[] => texts.map((text) => chosen(text).text),
-    timed(text: SafeText): TimedText {
-      const pieces = piecesOf(chosen(text));
-      return pieces.some((piece) => typeof piece === 'number') ? pieces : chosen(text).text;
-    },
-  };
-}
+const writerFor =
+  ({ translator: { translate } = english }: Showing): Write =>
+  (text) =>
+    textFor('person', translate(text)).text;
 
 /** Undefined for any other result than a plan. */
 function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange | undefined {
@@ -96,7 +92,7 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
     return undefined;
 
   const { onDecisionPage = false } = showing;
-  const { text, texts, timed } = writerFor(showing);
+  const write = writerFor(showing);
   const { plan, decideAt } = outcome.success;
   const { found: presentState, also: otherArguments, others: otherPlanTexts = [] } = plan;
   const { accept: acceptLabel, issuedAt, expiresAt, ticket, typedName } = outcome.view;
@@ -104,37 +100,35 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
   const shortened = fitted(plan.summary);
 
   return {
-    sentence: text(shortened.line),
+    sentence: write(shortened.line),
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
-    where: texts(plan.where),
+    where: plan.where.map(write),
     effects: [
       ...inFull(shortened),
       ...(presentState === undefined ? [] : [presentState]),
       ...plan.consequences,
       ...fieldsSentence(otherArguments),
-    ].map(timed),
+    ].map(write),
     // `otherPlanTexts` are about other plans for the same thing.
-    warnings: [...otherPlanTexts, ...plan.warnings].map(timed),
-    notChecked: texts(plan.notChecked),
-    defaults: plan.defaults.map(({ name, value }) => ({ name: text(name), value: text(value) })),
-    tables: (plan.tables ?? []).map((table) => planTable(table, text)),
+    warnings: [...otherPlanTexts, ...plan.warnings].map(write),
+    notChecked: plan.notChecked.map(write),
+    defaults: plan.defaults.map(({ name, value }) => ({ name: write(name), value: write(value) })),
+    tables: (plan.tables ?? []).map((table) => planTable(table, write)),
     request: requestLines(plan).join('\n'),
     issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),
-    accept: text(acceptLabel),
-    decline: text(declineLabel),
-    ...(typedName !== undefined && { typePrompt: text(typePrompt(typedName)) }),
+    accept: write(acceptLabel),
+    decline: write(declineLabel),
+    ...(typedName !== undefined && { typePrompt: write(typePrompt(typedName)) }),
     // For hosts that do not forward clicks.
     otherWays: onDecisionPage
       ? []
-      : texts(
-          sentences(
-            outcome.view.inChat === true && say`Say yes or no to this plan in the chat.`,
-            decideAt !== undefined && say`Open the page for decisions: ${defined(decideAt)}`,
-            say`In a terminal, run cloudops-mcp call with the same tool and arguments.`,
-          ),
-        ),
+      : sentences(
+          outcome.view.inChat === true && say`Say yes or no to this plan in the chat.`,
+          decideAt !== undefined && say`Open the page for decisions: ${defined(decideAt)}`,
+          say`In a terminal, run cloudops-mcp call with the same tool and arguments.`,
+        ).map(write),
     ...(ticket !== undefined && { ticket }),
   };
 }
@@ -143,9 +137,8 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
  * Undefined for a read, and for a call that only made, showed or withdrew a plan.
  * @param namesDecision false if an earlier decision is named beside the outcome
  */
-function changeOutcome(result: EndedOutcome, namesDecision: boolean, writer: Writer): ChangeOutcome | undefined {
-  const { text, texts, timed } = writer;
-  if (result.kind === 'failed') return failedOutcome(result.failure, writer);
+function changeOutcome(result: EndedOutcome, namesDecision: boolean, write: Write): ChangeOutcome | undefined {
+  if (result.kind === 'failed') return failedOutcome(result.failure, write);
   const { success, view } = result;
   const {
     outcome: kind,
@@ -161,7 +154,7 @@ function changeOutcome(result: EndedOutcome, namesDecision: boolean, writer: Wri
   } = success;
   // A plan that waits has a time at which it expires.
   if (kind === 'waiting' && plan === undefined && planExpires === undefined)
-    return { kind: 'used', sentence: timed(summary), details: [], requestIds: {} };
+    return { kind: 'used', sentence: write(summary), details: [], requestIds: {} };
   if (kind !== 'accepted' && kind !== 'partly') return undefined;
 
   const { continues = false, isSandbox = false } = view?.kind === 'ended' ? view : {};
@@ -169,18 +162,18 @@ function changeOutcome(result: EndedOutcome, namesDecision: boolean, writer: Wri
   const next =
     (kind === 'partly' ? success.next?.text : undefined) ??
     (continues ? words('It continues in the cloud. Follow it in the console.') : undefined);
-  const things = endedThings(success.answer, text);
+  const things = endedThings(success.answer, write);
   return {
     kind,
-    sentence: timed(summary),
+    sentence: write(summary),
     isSandbox,
-    where: texts(where),
+    where: where.map(write),
     details: sentences(...warnings, ...notes, namesDecision && consent !== undefined && consentText(consent)).map(
-      timed,
+      write,
     ),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
-    ...(next !== undefined && { next: timed(next) }),
+    ...(next !== undefined && { next: write(next) }),
     ...(things !== undefined && { things }),
   };
 }
@@ -191,29 +184,29 @@ const consentText = (consent: SafeText) =>
     ? words('You agreed to it.')
     : say`${asSentence(consent)}.`;
 
-function failedOutcome(failure: Failure, { text, timed }: Writer): ChangeOutcome | undefined {
+function failedOutcome(failure: Failure, write: Write): ChangeOutcome | undefined {
   const { summary, code, status, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = outcomeKindOf(failure);
   if (kind === undefined) return undefined;
 
   if (kind === 'declined')
-    return { kind, sentence: text(words('Nothing was sent: you did not agree to it.')), details: [], requestIds };
+    return { kind, sentence: write(words('Nothing was sent: you did not agree to it.')), details: [], requestIds };
 
   // `own` quotes unusual codes, because they come from outside.
   const codeOfCloud = serviceSays?.code ?? (status === undefined ? undefined : code);
   return {
     kind,
-    sentence: timed(summary),
+    sentence: write(summary),
     details: sentences(
       serviceSays?.message !== undefined && say`The cloud says: ${quoted(serviceSays.message, 500)}`,
       ...problems.map(asSentence),
       ...notes,
-    ).map(timed),
+    ).map(write),
     requestIds,
     ...(codeOfCloud !== undefined && { code: own(codeOfCloud).text }),
     // Only after a rejected change is the next step for people.
-    ...(kind === 'rejected' && { next: timed(next.text) }),
-    ...(kind === 'unknown' && { next: text(afterUnknown) }),
+    ...(kind === 'rejected' && { next: write(next.text) }),
+    ...(kind === 'unknown' && { next: write(afterUnknown) }),
   };
 }
 
@@ -238,20 +231,17 @@ function outcomeKindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind 
   return status === undefined ? (kindOfCode[code] ?? 'refused') : 'rejected';
 }
 
-/** A table of a plan. Times become numbers, which the view writes in the reader's zone, and sizes become readable. */
-export const planTable = (
-  { title, columns, rows, more }: PlanTable,
-  write: (text: SafeText) => string,
-): ShownTable => ({
+/** A table of a plan. Times stand without quotation marks, so that the view writes them in the reader's zone, and sizes become readable. */
+export const planTable = ({ title, columns, rows, more }: PlanTable, write: Write): ShownTable => ({
   title: write(title),
   columns: columns.map(write),
   more,
   rows: rows.map((row) => row.map((cell, index) => cellOf(write(cell), columns[index]?.text))),
 });
 
-function cellOf(cell: string, column: string | undefined): TimedText {
-  const [, isoTime = ''] = /^"(\d{4}-\d\d-\d\dT[\d:.]+Z)"$/.exec(cell) ?? [];
-  if (isoTime !== '') return [Date.parse(isoTime)];
+function cellOf(cell: string, column: string | undefined): string {
+  const [, isoTime] = /^"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)"$/.exec(cell) ?? [];
+  if (isoTime !== undefined) return isoTime;
   return column === 'Size' && /^\d+$/.test(cell) ? humanBytes(Number(cell)) : cell;
 }
 
@@ -275,19 +265,50 @@ const endings: Readonly<Record<z.output<ReturnType<typeof endedUpload>>['ending'
 const columnsOfEndings = [words('Ending'), words('Object'), words('Bucket'), words('Size'), words('Started')];
 
 /** The uploads that a change has aborted, each with its ending. Undefined for the answer to any other change. */
-function endedThings(answer: object | undefined, write: (text: SafeText) => string): ShownTable | undefined {
+function endedThings(answer: object | undefined, write: Write): ShownTable | undefined {
   const shape = z.object({ uploads: z.array(endedUpload()).min(1), notListed: z.int().catch(0) });
   const { data } = shape.safeParse({ notListed: 0, ...answer });
   if (data === undefined) return undefined;
   const rows = data.uploads
     .slice(0, 1000)
-    .map(({ bucket, object, size, initiated, ending, code }): TimedText[] => [
+    .map(({ bucket, object, size, initiated = '', ending, code }): string[] => [
       write(code === undefined ? endings[ending] : say`${endings[ending]} (${quoted(code, 100)})`),
       quoted(object, 200).text,
       quoted(bucket, 63).text,
       size === undefined ? '' : humanBytes(size),
-      initiated === undefined ? '' : [Date.parse(initiated)],
+      initiated,
     ]);
   const more = data.notListed + data.uploads.length - rows.length;
   return { title: write(words('Uploads')), columns: columnsOfEndings.map(write), rows, more };
 }
+
+/** A service may return ETags of any length (characters). */
+const longestEtag = 200;
+
+/** Packs parts for the upload view, without ETags if they do not fit. Undefined if the view could not draw the parts. */
+export function packParts(listedParts: readonly UploadPart[]): string | undefined {
+  const byNumber = new Map(listedParts.map((part) => [part.partNumber, part]));
+  const parts = [...byNumber.values()].sort((a, b) => a.partNumber - b.partNumber);
+  if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
+    return undefined;
+
+  const columns: PartColumns = {
+    numbers: differences(parts.map(({ partNumber }) => partNumber)),
+    sizes: differences(parts.map(({ size }) => size)),
+    times: differences(parts.map(({ uploadedAt }) => (isWhole(uploadedAt) ? uploadedAt : 0))),
+  };
+  // The view shows the ETags.
+  const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
+  return pack({ ...columns, etags }) ?? pack(columns);
+}
+
+/** Sums of differences of such numbers are exact. */
+const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
+
+/** Undefined if the text is too long. */
+function pack(columns: PartColumns): string | undefined {
+  const packed = deflateSync(JSON.stringify(columns)).toString('base64');
+  return packed.length <= maximumPacked ? packed : undefined;
+}
+
+const differences = (values: readonly number[]) => values.map((value, index) => value - (values[index - 1] ?? 0));

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Operation } from '../../tools/define-operation.js';
 import { english, type Translator } from '../../util/language.js';
-import { type ViewName, viewMimeType, viewUris } from './contract/apps.js';
+import { type ViewName, viewMimeType, viewUris } from './view-contract.js';
 
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
   if (change !== undefined) return 'change';

@@ -15,7 +15,7 @@ test('the sizes and times in the table of a plan can be read', () => {
     },
     String,
   );
-  expect(table.rows).toEqual([['"2026-dump"', [Date.parse(initiated)], '1.5 MiB']]);
+  expect(table.rows).toEqual([['"2026-dump"', initiated, '1.5 MiB']]);
   expect(table.more).toBe(2);
 });
 
@@ -45,8 +45,8 @@ test('after a cleanup, each upload is shown with its size, its start and how it 
     rows: [
       ['Failed ("AccessDenied")', '"a \\"b\\""', '"archive"', '', ''],
       ['Aborted, but not seen to be gone', '"a \\"b\\""', '"archive"', '2.0 KiB', ''],
-      ['Gone already', '"a \\"b\\""', '"archive"', '', [Date.parse(initiated)]],
-      ['Aborted', '"a \\"b\\""', '"archive"', '0 bytes', [Date.parse(initiated)]],
+      ['Gone already', '"a \\"b\\""', '"archive"', '', initiated],
+      ['Aborted', '"a \\"b\\""', '"archive"', '0 bytes', initiated],
     ],
     more: 5,
   });

@@ -6,14 +6,18 @@ import type { Budget, ConsentMode } from '../../../src/calls/account.js';
 import { readScope, writeScope } from '../../../src/calls/policy.js';
 import type { Changes } from '../../../src/changes/store.js';
 import { changeToolNames } from '../../../src/mcp/server-tools.js';
-import { appsExtension, decideTool, viewMimeType, viewUris } from '../../../src/mcp/views/contract/apps.js';
-import { changeKey } from '../../../src/mcp/views/contract/change-data.js';
-import { partsKey } from '../../../src/mcp/views/contract/parts-data.js';
+import {
+  appsExtension,
+  changeKey,
+  decideTool,
+  partsKey,
+  viewMimeType,
+  viewUris,
+} from '../../../src/mcp/views/view-contract.js';
 import { createServer } from '../../../src/server.js';
 import { operations } from '../../../src/tools/index.js';
 import { restoreInstance } from '../../../src/tools/restore-instance.js';
 import { readOutcome, readProposedChange } from '../../../ui/change/read-change.js';
-import { textInUtc } from '../../../ui/shared/read-fields.js';
 import { unpackParts } from '../../../ui/upload/unpack-parts.js';
 import { memoryStore, testCaller } from '../../support/caller.js';
 import { type Era, eras } from '../../support/in-process.js';
@@ -148,7 +152,7 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     expect(Object.keys(first.outcome?.requestIds ?? {})).not.toEqual([]);
     const second = await decide(proposed?.ticket, 'accept');
     expect(second.outcome).toMatchObject({ kind: 'accepted', requestIds: first.outcome?.requestIds });
-    expect(textInUtc(second.outcome?.earlier ?? '')).toMatch(/^The user agreed at .* This click changed nothing\.$/);
+    expect(second.outcome?.earlier ?? '').toMatch(/^The user agreed at .* This click changed nothing\.$/);
     const other = await decide(proposed?.ticket, 'decline');
     expect(other.outcome).toMatchObject({ kind: 'late', sentence: tooLate('the user agreed') });
     expect(await requests()).toBe(1);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { outcomeKey, outcomeKinds, type ProposedChange } from '../../../src/mcp/views/contract/change-data.js';
+import { outcomeKey, outcomeKinds, type ProposedChange } from '../../../src/mcp/views/view-contract.js';
 import {
   answered,
   expire,

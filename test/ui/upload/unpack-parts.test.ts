@@ -1,8 +1,8 @@
 import { deflateSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { maximumPacked, maximumParts } from '../../../src/mcp/views/contract/parts-data.js';
-import { packParts } from '../../../src/mcp/views/pack-parts.js';
+import { packParts } from '../../../src/mcp/views/results.js';
+import { maximumPacked, maximumParts } from '../../../src/mcp/views/view-contract.js';
 import type { UploadPart } from '../../../src/tools/upload/part.js';
 import { escapeInvisible } from '../../../src/util/quote.js';
 import { unpackParts } from '../../../ui/upload/unpack-parts.js';

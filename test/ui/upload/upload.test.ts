@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { partsKey } from '../../../src/mcp/views/contract/parts-data.js';
-import { packParts } from '../../../src/mcp/views/pack-parts.js';
+import { packParts } from '../../../src/mcp/views/results.js';
+import { partsKey } from '../../../src/mcp/views/view-contract.js';
 import type { ToolResult } from '../../../ui/host/host.js';
 import {
   amountText,

@@ -1,8 +1,16 @@
-import type { Plan } from '../../../calls/outcome.js';
-import type { Plain } from '../../../calls/result-text.js';
+/** This file has what this server, hosts and views share: the names of MCP Apps (protocol 2026-01-26), and the data in `_meta`. */
 
-/** A text, or its pieces. A number is a time (milliseconds since 1970). */
-export type TimedText = string | readonly (string | number)[];
+/** The extension that a client declares if it can show views. */
+export const appsExtension = 'io.modelcontextprotocol/ui';
+
+export const viewMimeType = 'text/html;profile=mcp-app';
+
+export const viewUris = { upload: 'ui://cloudops/upload', change: 'ui://cloudops/change' } as const;
+
+export type ViewName = keyof typeof viewUris;
+
+/** The tool behind the buttons of the change view. Models do not see it. */
+export const decideTool = 'decide_change';
 
 /** Key of a plan in the `_meta`. A view of another version shows no buttons. */
 export const changeKey = 'cloudops/change.2';
@@ -11,17 +19,18 @@ export const changeKey = 'cloudops/change.2';
 export const riskNames = ['costs money', 'may cost money', 'no way back'] as const;
 export type RiskName = (typeof riskNames)[number];
 
-export type NamedValue = Plain<Plan['defaults'][number]>;
-
 /** A table. The last `more` rows are left out. */
 export interface ShownTable {
   readonly title: string;
   readonly columns: readonly string[];
-  readonly rows: readonly (readonly TimedText[])[];
+  readonly rows: readonly (readonly string[])[];
   readonly more: number;
 }
 
-/** A change that waits for a decision. All texts are plain text, not HTML. */
+/**
+ * A change that waits for a decision. All texts are plain text, not HTML. Times outside quotation marks are ISO 8601, and the view writes them
+ * in the reader's zone.
+ */
 export interface ProposedChange {
   readonly sentence: string;
   readonly risks: readonly RiskName[];
@@ -29,11 +38,11 @@ export interface ProposedChange {
   /** Region, zone and account, each with the reason. */
   readonly where: readonly string[];
   /** Everything that will be created, changed or billed. */
-  readonly effects: readonly TimedText[];
-  readonly warnings: readonly TimedText[];
+  readonly effects: readonly string[];
+  readonly warnings: readonly string[];
   readonly notChecked: readonly string[];
   /** The cloud's values for absent arguments. */
-  readonly defaults: readonly NamedValue[];
+  readonly defaults: readonly { readonly name: string; readonly value: string }[];
   readonly tables: readonly ShownTable[];
   /** With secrets as fingerprints. */
   readonly request: string;
@@ -89,14 +98,14 @@ export type OutcomeKind = (typeof outcomeKinds)[number];
 
 export interface ChangeOutcome {
   readonly kind: OutcomeKind;
-  readonly sentence: TimedText;
+  readonly sentence: string;
   readonly isSandbox?: boolean;
   /** Absent if a plan in the same result shows it. */
   readonly where?: readonly string[];
-  readonly details: readonly TimedText[];
+  readonly details: readonly string[];
   /** By header or field. */
   readonly requestIds: Readonly<Record<string, string>>;
-  readonly next?: TimedText;
+  readonly next?: string;
   /** The things of the change, each with its ending. */
   readonly things?: ShownTable;
   /** ISO 8601. */
@@ -105,5 +114,30 @@ export interface ChangeOutcome {
   readonly code?: string;
   /** True if the plan ended so, and no click can send anything any more. */
   readonly isOfPlan?: boolean;
-  readonly earlier?: TimedText;
+  readonly earlier?: string;
+}
+
+/**
+ * Key in the `_meta` of a `list_parts` result: `PartColumns` as JSON, deflated, in base64. ETags hardly deflate, so they are included only
+ * if all fit.
+ */
+export const partsKey = 'cloudops/parts';
+
+/** Key of the advice for people on a refused read. */
+export const adviceKey = 'cloudops/advice';
+
+/** Characters. */
+export const maximumPacked = 64 * 1024;
+
+/** No valid list of parts is longer. */
+export const maximumParts = 10_000;
+
+/** Columns of differences, which deflate well. */
+export interface PartColumns {
+  readonly numbers: readonly number[];
+  readonly sizes: readonly number[];
+  /** Zero stands for an unknown time. */
+  readonly times: readonly number[];
+  /** An empty text stands for a missing ETag. */
+  readonly etags?: readonly string[];
 }
