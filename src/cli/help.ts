@@ -101,7 +101,7 @@ function toolLines(command: Command, operation: Operation, width: number): reado
   return [
     ...usageLines('call', { ...command, usage: command.usage.replace('<tool>', name) }, width),
     '',
-    ...wrapped(say`${defined(description.replace(remarkForModels, ''))}`, width, { indent: 2 }),
+    ...wrapped(say`${defined(description.replace(/; ask the user rather than guess/, ''))}`, width, { indent: 2 }),
     '',
     rows.length === 0 ? 'It takes no arguments.' : 'Arguments, as fields of a JSON object:',
     ...rows.flatMap((row) => argumentLines(row, width)),
@@ -121,8 +121,6 @@ function argumentLines({ path, type, rules, about, defaultText }: ArgumentRow, w
     ...paragraphs.flatMap((text) => wrapped(say`${defined(text.replaceAll('`', ''))}`, width, { indent: 6 })),
   ];
 }
-
-const remarkForModels = /; ask the user rather than guess/;
 
 const descriptionsForPeople: Readonly<Record<string, string>> = {
   planOnly: 'Only show the plan, as --plan does.',
