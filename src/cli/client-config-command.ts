@@ -4,7 +4,7 @@ import { missingVariables } from '../config/open-accounts.js';
 import { sentences } from '../util/human.js';
 import { exact, listed, namesOf, say } from '../util/safe-text.js';
 import { type Command, validConfig } from './command.js';
-import { columnsOf, printLine, wrapped } from './layout.js';
+import { printLine, printWrapped } from './layout.js';
 
 /** `cloudops-mcp client-config` prints the `mcpServers` JSON with the user's settings, and notes on stderr. */
 export const clientConfigCommand: Command = {
@@ -43,7 +43,10 @@ export const clientConfigCommand: Command = {
       ignoredSettings.length > 0 &&
         say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(ignoredSettings)}. Unset it for your account.`,
     );
-    for (const note of notes) stderr.write(`${['', ...wrapped(note, columnsOf(stderr))].join('\n')}\n`);
+    for (const note of notes) {
+      printLine(stderr, '');
+      printWrapped(stderr, note);
+    }
     return 0;
   },
 };

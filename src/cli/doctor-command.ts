@@ -39,9 +39,6 @@ export const doctorCommand: Command = {
   },
 };
 
-/** Time limit for an answer to a check (milliseconds). */
-const longestWaitMs = 10_000;
-
 async function examine(config: Config, bucket: string | undefined, terminal: Terminal) {
   const { now, version, platform } = terminal;
   // With a journal, this runtime would report unfinished changes, and then no server would report them.
@@ -53,7 +50,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
     return start({ ...config.accounts, all });
   };
   const runtime = await start(config.accounts);
-  const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: longestWaitMs });
+  const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: 10_000 });
   try {
     const ofAccounts = await checkAccounts({ ...config, runtime, startWith, bucket, httpClient, now });
     const tlsRemedy = 'Unset it, and name the authority of the endpoint in NODE_EXTRA_CA_CERTS.';

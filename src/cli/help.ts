@@ -2,7 +2,7 @@ import { helpOf, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import { exampleOf, type Operation } from '../tools/define-operation.js';
 import { defined, exact, own, say } from '../util/safe-text.js';
-import { type Command, type Commands, type Invocation, notOneOf, UsageError, usualExitCodes } from './command.js';
+import { type Command, type Commands, notOneOf, UsageError, usualExitCodes } from './command.js';
 import { columnsOf, wrapped } from './layout.js';
 
 /** `cloudops-mcp help` and the option `--help` of any command. */
@@ -11,33 +11,25 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
   about: 'print help about a command, a tool or the settings',
   example: 'help call restore_instance',
   positionals: 2,
-  run: async (invocation) => {
-    const { stdout } = invocation.terminal;
-    const lines = await linesAbout(invocation, columnsOf(stdout), commands, defaultCommand);
-    stdout.write(`${lines.join('\n')}\n`);
-    return 0;
+  run: async ({ positionals: [topic, tool], operations, operationProblems, terminal: { stdout } }) => {
+    const width = columnsOf(stdout);
+    const print = (lines: readonly string[]): number => {
+      stdout.write(`${lines.join('\n')}\n`);
+      return 0;
+    };
+    if (topic === undefined) return print(await overview(commands, defaultCommand));
+    if (topic === 'settings') return print(settingsLines(width));
+    const command = Object.hasOwn(commands, topic) ? await commands[topic]?.() : undefined;
+    if (command === undefined) throw new UsageError(notOneOf('command', topic, Object.keys(commands)));
+    if (tool === undefined || topic !== 'call') return print(commandLines(topic, command, width));
+
+    const operation = operations.find(({ name }) => name === tool);
+    if (operation !== undefined) return print(toolLines(command, operation, width));
+    const tools = operations.map(({ name }) => name);
+    // The tool may be one that could not be loaded.
+    throw new UsageError(...(operationProblems.length > 0 ? operationProblems : [notOneOf('tool', tool, tools)]));
   },
 });
-
-async function linesAbout(
-  { positionals, operations, operationProblems }: Invocation,
-  width: number,
-  commands: Commands,
-  defaultCommand: Command,
-): Promise<readonly string[]> {
-  const [topic, tool] = positionals;
-  if (topic === undefined) return overview(commands, defaultCommand);
-  if (topic === 'settings') return settingsLines(width);
-  const command = Object.hasOwn(commands, topic) ? await commands[topic]?.() : undefined;
-  if (command === undefined) throw new UsageError(notOneOf('command', topic, Object.keys(commands)));
-  if (tool === undefined || topic !== 'call') return commandLines(topic, command, width);
-
-  const operation = operations.find(({ name }) => name === tool);
-  if (operation !== undefined) return toolLines(command, operation, width);
-  const tools = operations.map(({ name }) => name);
-  // The tool may be one that could not be loaded.
-  throw new UsageError(...(operationProblems.length > 0 ? operationProblems : [notOneOf('tool', tool, tools)]));
-}
 
 /** Fits a screen of 24 lines. */
 async function overview(commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
@@ -109,7 +101,7 @@ function toolLines(command: Command, operation: Operation, width: number): reado
   return [
     ...usageLines('call', { ...command, usage: command.usage.replace('<tool>', name) }, width),
     '',
-    ...wrapped(say`${defined(description.replace(remarkForModels, ''))}`, width, { indent: 2 }),
+    ...wrapped(say`${defined(description.replace(/; ask the user rather than guess/, ''))}`, width, { indent: 2 }),
     '',
     rows.length === 0 ? 'It takes no arguments.' : 'Arguments, as fields of a JSON object:',
     ...rows.flatMap((row) => argumentLines(row, width)),
@@ -129,8 +121,6 @@ function argumentLines({ path, type, rules, about, defaultText }: ArgumentRow, w
     ...paragraphs.flatMap((text) => wrapped(say`${defined(text.replaceAll('`', ''))}`, width, { indent: 6 })),
   ];
 }
-
-const remarkForModels = /; ask the user rather than guess/;
 
 const descriptionsForPeople: Readonly<Record<string, string>> = {
   planOnly: 'Only show the plan, as --plan does.',

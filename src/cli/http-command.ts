@@ -60,6 +60,7 @@ async function serve(
 ): Promise<void> {
   const { server, store } = runtime;
   const { values } = config;
+  const { HTTP_PUBLIC_URL: publicUrl } = values;
   // Only this machine can reach a server without authentication, so it has no replicas.
   if (access.openIdentity !== undefined && values.STATE_KEY === undefined)
     log('warn', 'state key', {
@@ -74,19 +75,21 @@ async function serve(
   const journalWatch = allowsChanges ? watchStore(store, log) : undefined;
   const identity = access.openIdentity?.(log);
   // Without authentication, nobody can sign in.
-  const page = identity && values.HTTP_PUBLIC_URL ? { identity, publicUrl: values.HTTP_PUBLIC_URL } : undefined;
-  const decisions = page && {
-    publicUrl: page.publicUrl,
-    isSandbox: values.SANDBOX,
-    language: values.LANGUAGE,
-    signIn: await page.identity.signIn(page.publicUrl),
-    store,
-    // An accepted change is made in the name and with the scopes of its caller. A change without a caller is from a server that shares the
-    // database and authenticates no callers, such as one on stdio. No scopes limit this change.
-    callerOf: async ({ caller, scopes = [] }: Pick<Change, 'caller' | 'scopes'>) =>
-      caller === undefined ? undefined : page.identity.callerNamed(caller, scopes),
-    log,
-  };
+  const decisions =
+    identity !== undefined && publicUrl !== undefined
+      ? {
+          publicUrl,
+          isSandbox: values.SANDBOX,
+          language: values.LANGUAGE,
+          signIn: await identity.signIn(publicUrl),
+          store,
+          // An accepted change is made in the name and with the scopes of its caller. A change without a caller is from a server that shares the
+          // database and authenticates no callers, such as one on stdio. No scopes limit this change.
+          callerOf: async ({ caller, scopes = [] }: Change) =>
+            caller === undefined ? undefined : identity.callerNamed(caller, scopes),
+          log,
+        }
+      : undefined;
   // If `serveHttp` fails, the process ends, so nothing has to be closed here.
   const httpServer = await serveHttp({
     listen: address,
@@ -117,7 +120,7 @@ async function serve(
   });
 
   const { port, metricsPort } = httpServer;
-  const decideAt = decisions && `${decisions.publicUrl}/decisions`;
+  const decideAt = decisions && `${publicUrl}/decisions`;
   log('info', 'listening', { host: address.host, port, metricsPort, decisions: decideAt });
   if (stderr.isTTY) {
     const host = isIPv6(address.host) ? `[${address.host}]` : address.host;
@@ -209,8 +212,7 @@ interface Identity {
 function openIssuer(options: Omit<IssuerOptions, 'keys'>, { values, proxies }: Config): Identity {
   const { HTTP_CLIENT_ID: clientId, HTTP_CLIENT_SECRET: clientSecret } = values;
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
-  const sleep = (milliseconds: number) => delay(milliseconds);
-  const keys = createIssuerKeys({ ...options, httpClient, sleep });
+  const keys = createIssuerKeys({ ...options, httpClient, sleep: delay });
   void keys.metadata().catch(() => undefined);
   const authenticate = authenticateByIssuer({ ...options, keys });
   return {

@@ -52,6 +52,12 @@ export function wrapped<const Text extends string, const Start extends string>(
   return [...fullLines, line];
 }
 
+export const printWrapped = <const Text extends string, const Start extends string>(
+  screen: Screen,
+  text: Wording<Text>,
+  beginnings?: Beginnings<Start>,
+): void => void screen.write(`${wrapped(text, columnsOf(screen), beginnings).join('\n')}\n`);
+
 /** Returns the function that formats a time in a time zone: `2026-11-22 15:41:39 GMT+1`. Undefined if it is not a time. */
 export function localTimeIn(timeZone: string | undefined): (time: string | number) => SafeText | undefined {
   // Making a format takes much longer than using it. Swedes write dates as ISO 8601 does.

@@ -12,7 +12,7 @@ import type { ServiceSources } from '../models/service-sources.js';
 import type { Operation } from '../tools/define-operation.js';
 import { counted, defined, namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
-import { columnsOf, printLine, wrapped } from './layout.js';
+import { printLine, printWrapped } from './layout.js';
 import { hostRules, loadOperationFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations` lists the tools, or checks or drafts a file of operations. */
@@ -50,15 +50,19 @@ function list(invocation: Invocation): number {
   const isConfigured = (operation: Operation) => accountsFor(accounts, operation, undefined).length > 0;
   const tools = allowed.filter(isConfigured).map(describeTool);
   if (invocation.options.json !== undefined) stdout.write(`${JSON.stringify(tools, null, 2)}\n`);
-  else for (const tool of tools) stdout.write(`${toolLines(tool, columnsOf(stdout)).join('\n')}\n`);
+  else
+    for (const { name, effect, service, tokens, arguments: names } of tools) {
+      const head = say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`;
+      printWrapped(stdout, head, { start: 0, indent: 4 });
+      printWrapped(stdout, say`${defined(names.join(' ') || 'no arguments')}`, { indent: 4 });
+    }
 
   const leftOut = allowed.filter((operation) => !isConfigured(operation));
   const missing = leftOut.flatMap(({ service }) => accounts.all.flatMap(({ missingFor }) => missingFor(service)));
   const step = words(config.values.SANDBOX ? 'unset' : 'set');
   if (missing.length > 0) {
     const names = namesOf([...new Set(missing)]);
-    const line = say`${counted(leftOut.length, 'tool')} left out. To offer all, ${step} ${names}.`;
-    stderr.write(`${wrapped(line, columnsOf(stderr)).join('\n')}\n`);
+    printWrapped(stderr, say`${counted(leftOut.length, 'tool')} left out. To offer all, ${step} ${names}.`);
   }
   return 0;
 }
@@ -72,17 +76,6 @@ function describeTool(operation: Operation) {
     rule.safeParse(undefined).success ? `[${argument}]` : argument,
   );
   return { name, effect, service, tokens: Math.round(listing.length / 4.4), arguments: argumentNames };
-}
-
-function toolLines(
-  { name, effect, service, tokens, arguments: names }: ReturnType<typeof describeTool>,
-  width: number,
-) {
-  const head = say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`;
-  return [
-    ...wrapped(head, width, { start: 0, indent: 4 }),
-    ...wrapped(say`${defined(names.join(' ') || 'no arguments')}`, width, { indent: 4 }),
-  ];
 }
 
 async function check(path: string, { stdout }: Terminal): Promise<number> {

@@ -12,7 +12,7 @@ import { regularFile } from '../util/regular-file.js';
 import { defined, exact, own, type SafeText, say, words } from '../util/safe-text.js';
 import { type Command, type Commands, notOneOf, type OptionKinds, type Terminal, UsageError } from './command.js';
 import { journalRemedy } from './journal-remedy.js';
-import { columnsOf, printLine, wrapped } from './layout.js';
+import { printLine, printWrapped } from './layout.js';
 import { stdioCommand } from './stdio-command.js';
 
 const loadHelp = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
@@ -63,14 +63,11 @@ function problemsOf(error: unknown): readonly SafeText[] | undefined {
   return undefined;
 }
 
-function refuse(heading: SafeText, problems: readonly SafeText[], terminal: Terminal): number {
-  const width = columnsOf(terminal.stderr);
-  const [first = say``, ...others] = problems;
-  const lines =
-    others.length === 0
-      ? wrapped(first, width, { start: say`${heading}: `, indent: 2 })
-      : [say`${heading}:`, ...problems.flatMap((problem) => wrapped(problem, width, { start: '- ' }))];
-  terminal.stderr.write(`${lines.join('\n')}\n`);
+function refuse(heading: SafeText, problems: readonly SafeText[], { stderr }: Terminal): number {
+  const isOne = problems.length === 1;
+  if (!isOne) printLine(stderr, say`${heading}:`);
+  for (const problem of problems)
+    printWrapped(stderr, problem, isOne ? { start: say`${heading}: `, indent: 2 } : { start: say`- ` });
   return 2;
 }
 

@@ -2,7 +2,7 @@ import type { Config } from '../config/load-config.js';
 import { createLog, type Log } from '../util/log.js';
 import { join, own, quoted, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
-import { columnsOf, printLine, wrapped } from './layout.js';
+import { printLine, printWrapped } from './layout.js';
 
 /** The log of a server, in JSON. At a terminal without a log level, warnings and errors in sentences. */
 export function serverLog(config: Pick<Config, 'origins' | 'values'>, { now, stderr }: Terminal): Log {
@@ -31,6 +31,5 @@ const logForPeople =
     const details = message === undefined ? facts : [message, ...facts];
     const eventName = words(event);
     const text = details.length === 0 ? eventName : say`${eventName}: ${join(details, ', ')}`;
-    const lines = wrapped(text, columnsOf(stderr), { start: level === 'warn' ? 'warning: ' : 'error: ' });
-    stderr.write(`${lines.join('\n')}\n`);
+    printWrapped(stderr, text, { start: level === 'warn' ? 'warning: ' : 'error: ' });
   };

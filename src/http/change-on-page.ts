@@ -33,6 +33,13 @@ export interface PageDependencies {
   readonly callerOf: (change: Change) => Promise<Authentication | undefined>;
 }
 
+/** A change, and who looks at it in which language. */
+interface Viewing extends PageDependencies {
+  readonly change: Change;
+  readonly user: PageUser;
+  readonly translator: Translator;
+}
+
 function accountFor({ args }: Change, user: PageUser, accounts: Accounts): Account | undefined {
   const principal = user.person === undefined ? undefined : { name: user.person, scopes: user.scopes };
   const { all, areNamed } = accountsOf(accounts, principal);
@@ -56,10 +63,8 @@ const relatedStates: readonly State[] = ['waiting', 'approved', 'begun', 'accept
 
 /** The content of the change view: a waiting plan, or the outcome above a decided plan. */
 export function shownChange(
-  change: Change,
-  user: PageUser,
-  { accounts, operations, now, translator }: PageDependencies & { readonly translator: Translator },
-  visible: readonly Change[] = [],
+  { change, user, accounts, operations, now, translator }: Viewing,
+  visible: readonly Change[],
 ): object {
   if (change.state !== 'waiting') return endOnPage(change, { translator, earlierDecision: standingDecision(change) });
   const mayDecide = reasonAgainst(change, user, accounts) === undefined;
@@ -123,22 +128,21 @@ type PageClick = z.output<typeof clickSchema>['arguments'];
 export const readClick = (params: unknown): PageClick | undefined => clickSchema.safeParse(params).data?.arguments;
 
 export async function answerClick(
-  change: Change,
-  click: PageClick & { readonly decision: 'accept' | 'decline' },
-  user: PageUser,
-  dependencies: PageDependencies & { readonly translator: Translator },
+  viewing: Viewing,
+  { decision, reason, name: typedName }: PageClick & { readonly decision: 'accept' | 'decline' },
 ): Promise<object> {
-  const { decision: clicked, reason, name: typedName } = click;
-  const { tool, id, caller } = change;
-  const ofPerson = { decision: clicked, where: 'page', person: user.person, reason, typedName } as const;
-  const decided = await decideByClick(change, ofPerson, user, dependencies);
-  const { translator } = dependencies;
+  const {
+    change,
+    change: { tool, id, caller },
+    user: { person },
+    translator,
+  } = viewing;
+  const decided = await decideByClick(viewing, { decision, where: 'page', person, reason, typedName });
   const result = { decided: 'counted', late: 'too late', refused: 'not counted' }[decided.kind];
-  const decision = { decision: clicked, result, person: user.person };
-  dependencies.log('info', 'decision', { tool, id, ...decision, caller });
+  viewing.log('info', 'decision', { tool, id, decision, result, person, caller });
   switch (decided.kind) {
     case 'decided': {
-      const earlierDecision = user.person === undefined ? undefined : standingDecision(decided.change);
+      const earlierDecision = person === undefined ? undefined : standingDecision(decided.change);
       return resultForView(decided.outcome, change, { translator, earlierDecision });
     }
     case 'late': {
@@ -152,10 +156,8 @@ export async function answerClick(
 
 /** Calls in the name of the caller, with the caller's present scopes. */
 async function decideByClick(
-  change: Change,
+  { change, user, accounts, changes, callerOf }: Viewing,
   click: Click,
-  user: PageUser,
-  { accounts, changes, callerOf }: PageDependencies,
 ): Promise<DecisionResult> {
   if (change.state !== 'waiting') return lateDecision(change, decisionOfClick(change, click));
   const objection = reasonAgainst(change, user, accounts);

@@ -265,21 +265,21 @@ function addChangeRoutes(pages: Pages, options: DecisionsOptions): void {
   pages.post(`${changePath}/call`, async (context) => {
     const { user, change, translator } = context.var;
     const visible = await visibleChanges(user, options);
-    const result = shownChange(change, user, { ...options, translator }, visible);
+    const result = shownChange({ ...options, ...context.var }, visible);
     return context.json({ note: translator.translate(noteOf(change)), result });
   });
   pages.post(`${changePath}/tool`, async (context) => {
-    const { user, change, translator } = context.var;
+    const { user, change } = context.var;
     const click = readClick(parseJson(String(await readBody(context.env.incoming))));
     if (click?.ticket !== change.id) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
     const { decision, ...typed } = click;
-    const shown = { ...options, translator };
-    if (decision !== 'look') return context.json(await answerClick(change, { ...typed, decision }, user, shown));
+    const viewing = { ...options, ...context.var };
+    if (decision !== 'look') return context.json(await answerClick(viewing, { ...typed, decision }));
     const visible = await visibleChanges(user, options);
     const otherWaits = visible.some(
       (other) => other.id !== change.id && other.state === 'waiting' && !reasonAgainst(other, user, accounts),
     );
-    return context.json({ ...shownChange(change, user, shown, visible), otherWaits });
+    return context.json({ ...shownChange(viewing, visible), otherWaits });
   });
 }
 

@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Change } from '../changes/change.js';
-import type { PageDependencies } from './change-on-page.js';
 import { notFound } from './decision-session.js';
 import { createDecisions, type DecisionsOptions } from './decisions.js';
 import { checkHostAndOrigin, close, HttpError, listen, sendJson } from './http-helpers.js';
 
-interface LocalPageOptions
-  extends Omit<PageDependencies, 'callerOf'>,
-    Pick<DecisionsOptions, 'isSandbox' | 'language'> {
+interface LocalPageOptions extends Omit<DecisionsOptions, 'publicUrl' | 'signIn' | 'callerOf'> {
   /** Resolves with the file that redirects to the URL, if there is one. */
   readonly open: (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
 }
