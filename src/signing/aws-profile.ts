@@ -6,8 +6,18 @@ import { own, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import type { AwsClient } from './aws-keys.js';
 import { type Options, parseIni } from './ini-file.js';
-import { container, environmentKeys, givenKeys, instance, program, regionOf, role, service } from './key-origins.js';
+import {
+  container,
+  environmentKeys,
+  givenKeys,
+  instance,
+  program,
+  regionOf,
+  service,
+  servicePauseMs,
+} from './key-origins.js';
 import { type KeyOrigin, KeysUnavailable, wholeCredentials } from './keys.js';
+import type { Credentials } from './sign.js';
 import { splitWords } from './split-words.js';
 
 /** Reads a profile of the files that AWS tools share, as botocore reads it. */
@@ -211,13 +221,21 @@ function roleOf(profile: string, settings: Options, context: Context, users: rea
     ExternalId: settings.get('external_id'),
     DurationSeconds: Number.isInteger(seconds) ? seconds : undefined,
   };
-  return role(
-    say`the role ${arn}`,
-    say`Check the keys that the profile ${profile} assumes the role with, and who may assume it.`,
-    source === undefined ? sourceOf(settings, profile, context.env) : originOf(source, context, [...users, profile]),
-    (masterCredentials) => (sdk) =>
+  const name = say`the role ${arn}`;
+  const remedy = say`Check the keys that the profile ${profile} assumes the role with, and who may assume it.`;
+  const roleFor = (masterCredentials: Credentials) =>
+    service(name, remedy, (sdk) =>
       sdk.fromTemporaryCredentials({ params, masterCredentials, ...sdk.optionsFor(client) })(),
-  );
+    );
+  const keys =
+    source === undefined ? sourceOf(settings, profile, context.env) : originOf(source, context, [...users, profile]);
+  return {
+    name,
+    remedy,
+    pauseMs: Math.max(servicePauseMs, keys.pauseMs),
+    // Asked for each time, because the keys may be others by then.
+    read: async (options) => roleFor((await keys.read(options)).credentials).read(options),
+  };
 }
 
 function webIdentityOf(profile: string, settings: Options, { clientOf }: Context): KeyOrigin {

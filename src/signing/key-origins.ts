@@ -8,9 +8,8 @@ import type { Credentials } from './sign.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Between two runs (ms), because a program may open a browser. */
-const programPauseMs = 60_000;
-const servicePauseMs = 5000;
+/** Between two requests (ms). */
+export const servicePauseMs = 5000;
 
 export const givenKeys = (name: SafeText, remedy: SafeText, credentials: Credentials): KeyOrigin => ({
   name,
@@ -25,7 +24,8 @@ export function program(name: SafeText, command: readonly string[]): KeyOrigin {
   return {
     name,
     remedy,
-    pauseMs: programPauseMs,
+    // A program may open a browser.
+    pauseMs: 60_000,
     read: async (options) => readProgramKeys({ name, remedy }, await runProgram({ name, remedy }, command, options)),
   };
 }
@@ -38,22 +38,6 @@ export const service = (name: SafeText, remedy: SafeText, ask: AskSdk): KeyOrigi
   read: async ({ stop }) => {
     const { readAwsKeys } = await import('./aws-keys.js');
     return readAwsKeys({ name, remedy }, ask, stop);
-  },
-});
-
-/** The keys of `source` are asked for each time, because they may be others by then. */
-export const role = (
-  name: SafeText,
-  remedy: SafeText,
-  source: KeyOrigin,
-  askWith: (masterCredentials: Credentials) => AskSdk,
-): KeyOrigin => ({
-  name,
-  remedy,
-  pauseMs: Math.max(servicePauseMs, source.pauseMs),
-  read: async (options) => {
-    const { credentials } = await source.read(options);
-    return service(name, remedy, askWith(credentials)).read(options);
   },
 });
 

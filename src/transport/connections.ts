@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction, type Socket } from 'node:net';
-import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { Agent, buildConnector, Pool, ProxyAgent } from 'undici';
 import { isLoopback } from '../util/uri.js';
 
 export interface Proxies {
@@ -52,18 +52,24 @@ function matchesStars(host: string, pattern: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`).test(host);
 }
 
-export interface ConnectionLimits {
+/** In milliseconds and bytes. */
+export interface ExchangeLimits {
   readonly connectMs: number;
   /** From the last byte of the request to the headers of the response. */
   readonly headersMs: number;
   /** Between two pieces of the body. */
   readonly bodyMs: number;
   readonly headerBytes: number;
+  readonly bodyBytes: number;
 }
 
-type Agents = ReturnType<typeof createAgents>;
+interface Addressed {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
-export function createAgents(limits: ConnectionLimits, { pipelining }: { readonly pipelining: 0 | 1 }) {
+export function createConnections(proxies: Proxies, limits: ExchangeLimits, pipelining: 0 | 1) {
   const { connectMs, headersMs, bodyMs, headerBytes } = limits;
   const options = { pipelining, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
   // Many resolvers do not know names that end with `.localhost`.
@@ -72,7 +78,11 @@ export function createAgents(limits: ConnectionLimits, { pipelining }: { readonl
   const direct = new Agent({ ...options, connect });
   const tunnels = new Map<string, ProxyAgent>();
 
-  const createTunnelAgent = (proxy: URL) =>
+  const createPool = (origin: string | URL, { connect: connector, ...poolOptions }: Pool.Options): Pool => {
+    const skipping = typeof connector === 'function' && { connect: skippingInterim(connector, headerBytes) };
+    return new Pool(origin, { ...poolOptions, ...skipping });
+  };
+  const createTunnels = (proxy: URL) =>
     new ProxyAgent({
       ...options,
       uri: proxy.href,
@@ -82,45 +92,28 @@ export function createAgents(limits: ConnectionLimits, { pipelining }: { readonl
       clientFactory: (origin, poolOptions) => createPool(origin, { ...poolOptions, headersTimeout: connectMs }),
       factory: createPool,
     });
-  const createPool = (origin: string | URL, { connect: connector, ...poolOptions }: Pool.Options): Pool => {
-    const skipping = typeof connector === 'function' && { connect: skippingInterim(connector, headerBytes) };
-    return new Pool(origin, { ...poolOptions, ...skipping });
-  };
 
   return {
-    direct,
-    tunnelThrough: (proxy: URL): Dispatcher => {
-      const agent = tunnels.get(proxy.href) ?? createTunnelAgent(proxy);
-      tunnels.set(proxy.href, agent);
-      return agent;
+    /** The agent for a request, and the form in which the request is sent there. */
+    routeOf: ({ origin, path, headers }: Addressed) => {
+      const url = new URL(origin);
+      const proxy = proxyFor(url, proxies);
+      if (proxy === undefined) return { origin, path, headers, agent: direct, hasProxy: false };
+      if (url.protocol !== 'http:' || !proxy.protocol.startsWith('http')) {
+        const agent = tunnels.get(proxy.href) ?? createTunnels(proxy);
+        tunnels.set(proxy.href, agent);
+        return { origin, path, headers, agent, hasProxy: true };
+      }
+      // Plain HTTP in absolute form (RFC 9112, section 3.2.2), because many proxies open tunnels only to port 443. undici's
+      // `proxyTunnel: false` would drop all limits.
+      const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+      const authorization = proxy.username !== '' && {
+        'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}`,
+      };
+      const address = { origin: proxy.origin, path: origin + path, headers: { ...headers, ...authorization } };
+      return { ...address, agent: direct, hasProxy: true };
     },
     destroy: () => Promise.all([direct, ...tunnels.values()].map((agent) => agent.destroy())),
-  };
-}
-
-interface Addressed {
-  readonly origin: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** The connection for a request, and the form in which it is sent there. */
-export function routeOf({ origin, path, headers }: Addressed, proxies: Proxies, { direct, tunnelThrough }: Agents) {
-  const url = new URL(origin);
-  const proxy = proxyFor(url, proxies);
-  if (proxy === undefined) return { origin, path, headers, agent: direct, hasProxy: false };
-  if (url.protocol !== 'http:' || !proxy.protocol.startsWith('http'))
-    return { origin, path, headers, agent: tunnelThrough(proxy), hasProxy: true };
-  // Plain HTTP in absolute form (RFC 9112, section 3.2.2), because many proxies open tunnels only to port 443. undici's `proxyTunnel: false`
-  // would drop all limits.
-  const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
-  const authorization = { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` };
-  return {
-    origin: proxy.origin,
-    path: origin + path,
-    headers: { ...headers, ...(proxy.username !== '' && authorization) },
-    agent: direct,
-    hasProxy: true,
   };
 }
 

@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'n
 import { type Dispatcher, errors } from 'undici';
 import type { HttpMethod } from '../tools/define-operation.js';
 import { createTurns } from '../util/queue.js';
-import { type ConnectionLimits, createAgents, type Proxies, routeOf } from './connections.js';
+import { createConnections, type ExchangeLimits, type Proxies } from './connections.js';
 
 export interface HttpRequest {
   readonly method: HttpMethod;
@@ -50,11 +50,6 @@ export type FailureCode =
   | 'ResponseTooLarge'
   | 'BodyIncomplete';
 
-/** In milliseconds and bytes. */
-interface ExchangeLimits extends ConnectionLimits {
-  readonly bodyBytes: number;
-}
-
 export const defaultLimits: ExchangeLimits = {
   connectMs: 10_000,
   headersMs: 30_000,
@@ -76,15 +71,15 @@ export interface HttpClient {
 }
 
 export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits = defaultLimits): HttpClient {
-  const keepAlive = createAgents(limits, { pipelining: 1 });
+  const keepAlive = createConnections(proxies, limits, 1);
   // With `pipelining: 0`, undici opens a connection for each request.
-  const oneShot = createAgents(limits, { pipelining: 0 });
+  const oneShot = createConnections(proxies, limits, 0);
   // Bodies whose decoding takes milliseconds are decoded one after the other, to bound the heap.
   const takeTurn = createTurns();
   return {
     send: async (request, signal) => {
       const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
-      const { agent, hasProxy, ...address } = routeOf(request, proxies, request.newConnection ? oneShot : keepAlive);
+      const { agent, hasProxy, ...address } = (request.newConnection ? oneShot : keepAlive).routeOf(request);
       if (signal.aborted) return failureOf(signal.reason, exchange, signal, hasProxy);
       try {
         await dispatch(agent, { ...request, ...address }, exchange, limits, signal);
