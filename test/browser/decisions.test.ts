@@ -392,7 +392,7 @@ test('a link of another site shows the plan and decides nothing; a form and a fr
 describe('with a real identity provider', () => {
   const startWithProvider = (granted: Record<string, string>) =>
     start(async (publicUrl) => {
-      const provider = await startProvider(`${publicUrl}/decisions/callback`, granted);
+      const provider = await startProvider({ redirectUri: `${publicUrl}/decisions/callback`, granted });
       opened.push(provider.close);
       const now = () => new Date();
       const log = () => undefined;

@@ -7,6 +7,7 @@ import type { EndState } from '../../src/changes/change.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { type Changes, createChanges } from '../../src/changes/store.js';
 import { asking, newChange, processOn } from '../support/changes.js';
+import { runs } from '../support/runs.js';
 import { createModel } from './store-model.js';
 
 /** Random histories of two processes, which share a file, are killed, and have clocks that anybody sets. */
@@ -165,7 +166,7 @@ test('every history ends as the model says, whatever the clocks say', async () =
         count += 1;
         return play(steps, join(folder, `${count}.db`));
       }),
-      { numRuns: process.env.CI === undefined ? 50 : 500 },
+      { numRuns: runs(300) },
     );
   } finally {
     rmSync(folder, { recursive: true });

@@ -8,8 +8,8 @@ import { createIssuerKeys } from '../../src/http/issuer-keys.js';
 import { createHttpClient } from '../../src/transport/http-client.js';
 import { freePort } from '../support/free-port.js';
 import { message, post, serveInProcess } from '../support/http-in-process.js';
-import { signInAs, startIdentityProvider } from '../support/identity-provider.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
+import { signInAt, startProvider } from '../support/provider.js';
 
 /** A client of the 1.x SDK, a certified identity provider and this server, as an operator puts them together. */
 
@@ -39,14 +39,14 @@ function clientProvider() {
 
 describe('with a certified identity provider', () => {
   const httpClient = createHttpClient();
-  let issuer: Awaited<ReturnType<typeof startIdentityProvider>>;
+  let issuer: Awaited<ReturnType<typeof startProvider>>;
   let server: Awaited<ReturnType<typeof serveInProcess>>;
   const refused: string[] = [];
   beforeAll(async () => {
     // The audience names the port before the server listens.
     const port = await freePort();
     const audience = `http://127.0.0.1:${port}/mcp`;
-    issuer = await startIdentityProvider(audience);
+    issuer = await startProvider({ redirectUri: callback, resource: audience });
     const options = { issuer: issuer.issuer, audience, now: () => new Date(), log: () => undefined };
     const keys = createIssuerKeys({ ...options, httpClient, sleep: async () => undefined });
     const authenticate = authenticateByIssuer({ ...options, keys });
@@ -72,8 +72,8 @@ describe('with a certified identity provider', () => {
     const transport = new StreamableHTTPClientTransport(server.url, { authProvider: provider });
     await expect(new Client({ name: 'test', version: '1' }).connect(transport)).rejects.toThrow(UnauthorizedError);
     const asked = kept.at?.searchParams;
-    const back = await signInAs(login, kept.at ?? new URL('about:blank'), callback);
-    const authorizationCode = back.searchParams.get('code') ?? '';
+    const back = await signInAt(kept.at?.href ?? '', login);
+    const authorizationCode = new URL(back).searchParams.get('code') ?? '';
     expect(await auth(provider, { serverUrl: server.url, authorizationCode })).toBe('AUTHORIZED');
     return { provider, asked, token: kept.tokens?.access_token ?? '' };
   }

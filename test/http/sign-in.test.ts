@@ -7,7 +7,7 @@ import { createHttpClient, defaultLimits } from '../../src/transport/http-client
 import { namedAccounts } from '../support/accounts.js';
 import { browserOf, type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
 import { startServer } from '../support/http-server.js';
-import { audience, client, startProvider } from '../support/provider.js';
+import { audience, client, signInAt, startProvider } from '../support/provider.js';
 
 /** People who sign in with a real identity provider. */
 
@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 async function start(granted: Record<string, string>) {
-  const provider = await startProvider(`${publicUrl}/decisions/callback`, granted);
+  const provider = await startProvider({ redirectUri: `${publicUrl}/decisions/callback`, granted });
   opened.push(provider.close);
   return startAt(provider.issuer);
 }
@@ -42,29 +42,12 @@ async function startAt(issuer: string, setup: Omit<DecisionsSetup, 'signIn'> = {
   return { served, logged, issuer };
 }
 
-/** Visits the provider like a browser, enters a name, and returns the callback address. */
-async function atProvider(location: string, name: string): Promise<string> {
-  const cookies = new Map<string, string>();
-  const go = async (url: string, init: RequestInit = {}) => {
-    const cookie = [...cookies].map((pair) => pair.join('=')).join('; ');
-    const response = await fetch(url, { redirect: 'manual', ...init, headers: { cookie, ...init.headers } });
-    for (const set of response.headers.getSetCookie()) {
-      const [, key = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
-      cookies.set(key, value);
-    }
-    return new URL(response.headers.get('location') ?? '', url).href;
-  };
-  const form = await go(location);
-  const resumed = await go(form, { method: 'POST', body: new URLSearchParams({ name }) });
-  return go(resumed);
-}
-
 const comeBack = (location: string) => location.replace(publicUrl, '');
 
 async function signIn(served: Decisions, name: string) {
   const browser = browserOf(served);
   const location = (await browser.get('/decisions/start')).headers.get('location') ?? '';
-  const back = await atProvider(location, name);
+  const back = await signInAt(location, name);
   return { browser, location, back, answer: await browser.get(comeBack(back)) };
 }
 

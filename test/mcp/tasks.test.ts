@@ -321,7 +321,8 @@ describe('over HTTP', () => {
         const { result, error } = await send(request(method, params));
         return result === undefined
           ? { kind: 'error', error: Object(error) }
-          : { kind: 'result', result: Object(result) };
+          : // The client would ask again after five seconds.
+            { kind: 'result', result: { ...result, ...('pollIntervalMs' in result && { pollIntervalMs: 10 }) } };
       },
       v2RequestFraming: {
         protocolVersion: '2026-07-28',

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { escapeJson, everyInvisible, quote } from '../../src/util/quote.js';
+import { anyText } from '../support/any-text.js';
 import { runs } from '../support/runs.js';
 
 test.each([
@@ -20,7 +21,7 @@ test.each([
 
 test('text that is not cut is a JSON string literal: pasted, it means the same', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 100 }), (text) => {
+    fc.property(anyText({ maxLength: 100 }), (text) => {
       expect(JSON.parse(quote(text))).toBe(text);
     }),
     { numRuns: runs(2000) },
@@ -53,7 +54,7 @@ test('long text is cut by characters, and the cut is said', () => {
 
 test('whatever the text, the result is one bounded line whose quotation marks stay closed', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
+    fc.property(anyText({ maxLength: 400 }), (text) => {
       const shown = quote(text, 100);
       const match = /^"((?:[^"\\]|\\.)*)"( \(cut, \d+ characters\))?$/su.exec(shown);
       expect(match).not.toBeNull();
