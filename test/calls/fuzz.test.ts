@@ -57,7 +57,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         expect([undefined, 'end', 'next']).toContain(step?.kind);
         readServiceError(body, {});
       }),
-      { numRuns: runs(1500) },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -102,7 +102,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       fc.property(tree, (args) => {
         for (const line of problems(operation, args)) expect(line).not.toMatch(/[\n\u202e\u200b]/);
       }),
-      { numRuns: runs(1000) },
+      { numRuns: runs(2000) },
     );
   });
 });

@@ -311,7 +311,7 @@ test.each(consentModes)('%s: in random histories', async (mode) => {
     fc.asyncProperty(fc.array(step, { maxLength: 25, size: 'max' }), async (steps) => {
       requests += await liveAll(mode, steps);
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(500) },
   );
   expect(requests).toBeGreaterThan(0);
 });

@@ -166,7 +166,7 @@ test('every history ends as the model says, whatever the clocks say', async () =
         count += 1;
         return play(steps, join(folder, `${count}.db`));
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(500) },
     );
   } finally {
     rmSync(folder, { recursive: true });

@@ -80,7 +80,7 @@ const describeProcesses = (placeOf: (name: string) => string) => {
       child.kill('SIGKILL');
       await once(child, 'exit');
     };
-    const kills = runs(100);
+    const kills = runs(200);
     // Two processes at a time, so that one is killed while the other writes.
     const many = async (count: number) => {
       for (let index = 0; index < count; index += 1) await kill();
