@@ -98,8 +98,8 @@ export function createCalls(
   const runOf = (context: ChangeContext): ChangeRun => ({ ...dependencies, ...context });
 
   const run = async (operation: Operation, resolution: AccountResolution, context: ChangeContext) => {
-    const { brought = { kind: 'nothing' } } = context;
-    const taken = brought.kind === 'nothing' ? undefined : await takeBrought(brought, runOf(context));
+    const { brought } = context;
+    const taken = brought?.kind === 'answer' ? await takeBrought(brought, runOf(context)) : undefined;
     if (taken !== undefined && taken.kind !== 'notAsked') return taken;
     const call = await resolveCall(operation, resolution, context, dependencies);
     return call.kind === 'read'

@@ -59,8 +59,8 @@ async function planAndAnswer(
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
   const { account, control, operation } = given;
-  const { elicitor, principal, agreed = false } = run;
-  const showsPlan = control.planOnly || (!agreed && account.confirm !== 'off');
+  const { elicitor, principal, brought } = run;
+  const showsPlan = control.planOnly || (brought?.kind !== 'consent' && account.confirm !== 'off');
   const call = await readBefore(given, showsPlan, run);
   if (call.kind !== 'change') return call;
 
@@ -150,7 +150,7 @@ const codesOf = ({ code, serviceSays, status }: Failure) => [code, serviceSays?.
 const consentStep = (
   { account, control }: ResolvedChange,
   question: ConsentRequest['question'],
-  { hasView = false, page, agreed = false, principal }: ChangeRun,
+  { hasView = false, page, brought, principal }: ChangeRun,
 ): ConsentStep =>
   decideConsent({
     mode: account.confirm,
@@ -158,7 +158,7 @@ const consentStep = (
     question,
     hasView,
     page: page?.kind ?? 'none',
-    agreed,
+    agreed: brought?.kind === 'consent',
     isUnknownPerson: principal !== undefined && principal.personId === undefined,
   });
 
@@ -228,7 +228,7 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
  * @returns the change itself if the client could not ask, so that the call plans again
  */
 export async function takeBrought(
-  { proof, visit, responseTo }: Exclude<Brought, { kind: 'nothing' }>,
+  { proof, visit, responseTo }: Extract<Brought, { kind: 'answer' }>,
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal | { readonly kind: 'notAsked'; readonly change: Change }> {
   const change = await findByProof(proof, run);
