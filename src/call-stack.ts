@@ -4,8 +4,9 @@ import { type CallContext, unlessStopped } from './calls/context.js';
 import { faultFacts, refusalOfError, serverFault } from './calls/failure.js';
 import type { CallOutcome, EndedOutcome } from './calls/outcome.js';
 import { createReadCounts } from './calls/read-limits.js';
-import { outcomeLabel, Refusal, refusalAfter, refusalFailure } from './calls/refusal.js';
+import { Refusal, refusalAfter, refusalFailure } from './calls/refusal.js';
 import { resolveCall } from './calls/resolve-call.js';
+import { outcomeLabel } from './calls/result-text.js';
 import { runRead } from './calls/run-read.js';
 import { carryOut } from './changes/carry-out.js';
 import type { Change } from './changes/change.js';
@@ -97,8 +98,8 @@ export function createCalls(
   const runOf = (context: ChangeContext): ChangeRun => ({ ...dependencies, ...context });
 
   const run = async (operation: Operation, resolution: AccountResolution, context: ChangeContext) => {
-    const { brought = { kind: 'nothing' } } = context;
-    const taken = brought.kind === 'nothing' ? undefined : await takeBrought(brought, runOf(context));
+    const { brought } = context;
+    const taken = brought?.kind === 'answer' ? await takeBrought(brought, runOf(context)) : undefined;
     if (taken !== undefined && taken.kind !== 'notAsked') return taken;
     const call = await resolveCall(operation, resolution, context, dependencies);
     return call.kind === 'read'

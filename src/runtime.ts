@@ -24,9 +24,6 @@ import type { KeyRing, SealingKeys } from './util/seal.js';
 /** Everything needed to run calls, built from the configuration. */
 export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 
-/** How often expired plans are erased, and changes of processes that are gone are ended (milliseconds). */
-const upkeepMs = 60_000;
-
 /** The page at the public URL, on which people sign in to decide. */
 async function signInPage({ values, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
   const { createAnnouncer } = await import('./changes/announcement.js');
@@ -98,10 +95,11 @@ export async function startRuntime(
   });
 
   const notices = createNotices(store, log, wired.server.changes.resume);
+  // Erases expired plans, and ends changes of processes that are gone.
   const upkeepTimer = setInterval(() => {
     void notices.recover();
     void store.erase().catch(() => undefined);
-  }, upkeepMs).unref();
+  }, 60_000).unref();
   return {
     ...wired,
     server: {
@@ -196,7 +194,10 @@ export function wireCalls(operations: readonly Operation[], parts: RuntimeParts)
       changes: callStack.changes,
       reads: createReadTasks(parts.now),
       noteUnknownClient: () => {
-        if (!isUnknownNoted) log('warn', 'refused', { reason: 'session', message: unknownClient });
+        const message = words(
+          'A client sends a session that is missing or not of this server, perhaps after a restart. Its changes may be refused until it reconnects; CLOUDOPS_STATE_KEY keeps sessions valid.',
+        );
+        if (!isUnknownNoted) log('warn', 'refused', { reason: 'session', message });
         isUnknownNoted = true;
       },
       configuration: parts.configuration,
@@ -206,10 +207,6 @@ export function wireCalls(operations: readonly Operation[], parts: RuntimeParts)
     },
   };
 }
-
-const unknownClient = words(
-  'A client sends a session that is missing or not of this server, perhaps after a restart. Its changes may be refused until it reconnects; CLOUDOPS_STATE_KEY keeps sessions valid.',
-);
 
 /** Loads at the first call, because many clients start a server only for the list of tools. */
 function openLazily(options: CallStackOptions): CallStack {

@@ -55,15 +55,13 @@ export interface ServerDependencies extends ResourceTexts {
   readonly sessionClient?: Client | undefined;
   /** Before 2026-07-28, the newest first. Default: the SDK's versions. */
   readonly protocolVersions?: readonly string[];
-  /** How long clients may keep lists (milliseconds). */
+  /** How long clients may keep lists (milliseconds). Default: an hour. */
   readonly listLifeMs?: number;
   /** Runs work that waits for a person outside the limit of concurrent calls. */
   readonly wait?: Wait | undefined;
   /** Aborts when the process shuts down. */
   readonly stop?: AbortSignal | undefined;
 }
-
-const defaultListLifeMs = 60 * 60_000;
 
 /** Tools and resources do not change while this server runs. */
 const unchanging = { listChanged: false };
@@ -75,7 +73,7 @@ export function createServer(
 ): Server {
   const { version, principal, protocolVersions, changes, reads } = dependencies;
   const offer = catalog.offerTo(principal);
-  const listLife: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
+  const listLife: CacheLife = { ttlMs: dependencies.listLifeMs ?? 60 * 60_000, cacheScope: 'private' };
 
   const server = new Server(
     { name: 'cloudops-mcp', title: 'Cloud operations', version },
@@ -156,7 +154,6 @@ const pageReporter = (report: (progress: string) => void) => (pages: number, ent
   report(`${countText(pages, 'page')} read, ${countText(entries, 'entry')}`);
 
 type ToolResult = CallToolResult | InputRequiredResult;
-type Arguments = Readonly<Record<string, unknown>>;
 
 /** Lists the offered tools, but calls any tool, because `dependencies.call` says why it refuses a tool. */
 function serveTools(
@@ -207,7 +204,7 @@ const resultOfService = (found: Exclude<ServiceCall, { kind: 'call' }>): CallToo
 async function callToolOfChanges(
   changes: ChangeTools,
   name: string,
-  args: Arguments,
+  args: unknown,
   { client, context }: ToolRequest,
 ): Promise<CallToolResult> {
   const outcome = await callChangeTool(name, args, changes, context);
@@ -217,7 +214,7 @@ async function callToolOfChanges(
 }
 
 interface OperationCall extends Pick<Tool, 'operation' | 'input'> {
-  readonly args: Arguments;
+  readonly args: Readonly<Record<string, unknown>>;
   readonly argumentName?: ArgumentName;
 }
 

@@ -55,7 +55,7 @@ export function accountsOf({ all, byDefault, areNamed }: Accounts, principal: Pr
   return { all: usable, byDefault: usable.find((account) => account === byDefault), areNamed };
 }
 
-/** The accounts that have what an operation needs, and whose policy and scopes let a caller carry it out. */
+/** The accounts that have what an operation needs, and let a caller carry it out. */
 export const accountsFor = (
   { all }: Pick<Accounts, 'all'>,
   operation: PolicySubject & Pick<Operation, 'service'>,
@@ -65,7 +65,7 @@ export const accountsFor = (
     ({ missingFor, policy }) => missingFor(operation.service).length === 0 && isAllowed(policy, operation, principal),
   );
 
-/** What no call can do without, as a sentence, if no API of any account can be called. */
+/** The missing settings, as a sentence, if no API of any account can be called. */
 export function nothingConfigured(
   { all }: Pick<Accounts, 'all'>,
   operations: readonly Pick<Operation, 'service'>[],

@@ -5,7 +5,7 @@ import { escapeJson } from '../util/quote.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import type { LeftOut, Success } from './outcome.js';
 
-/** This file limits answers for agents. Entries and texts are left out as a whole, so that nothing shortened can be written back. */
+/** Limits answers for agents. Entries and texts are left out as a whole, so that nothing shortened can be written back. */
 
 /** Characters of JSON, about 4,000 tokens. */
 export const answerBudget = 16_000;

@@ -12,7 +12,7 @@ import { Refusal } from './refusal.js';
 import type { ResolvedChange } from './resolved-call.js';
 import { validate } from './validate.js';
 
-/** Secrets that an agent may name but never read: the files of one folder, except hidden files. A link counts if its target is in the folder. */
+/** Secrets that an agent may name but never read: the files of one folder. A link counts if its target is in the folder. */
 export interface SecretFiles {
   readonly hasFolder: boolean;
   /** With `base64`, a secret is not read as text. */
@@ -54,7 +54,7 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
 
 const problem = (text: SafeText): SecretFile => ({ kind: 'problem', problem: text });
 
-/** Follows no link and waits for no pipe, because another file may have taken the path since. */
+/** Follows no link and waits for no pipe, because the file may have been replaced. */
 async function readChecked(path: string): Promise<Buffer | 'too large' | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -86,7 +86,7 @@ async function filesIn(folder: string): Promise<Map<string, string>> {
 }
 
 /**
- * Replaces names of secrets with the secrets, and validates the result. In the returned operation, their paths are secrets.
+ * Replaces names of secrets with the secrets, whose paths are secrets of the returned operation.
  * @throws Refusal
  */
 export async function insertSecrets(
@@ -147,7 +147,7 @@ function secretMarks({ operation, input, nameBySecretPath = {} }: SecretsOfCall)
   return marks;
 }
 
-/** Decodes words that a request has in base64 or percent-encoded, because they would look like the secret. */
+/** Decodes words that a request has encoded, because they would look like the secret. */
 export function withDecodedSecretMarks(call: SecretsOfCall, body: unknown): unknown {
   const readable = new Map<string, string>();
   for (const mark of secretMarks(call).values()) {
@@ -158,7 +158,7 @@ export function withDecodedSecretMarks(call: SecretsOfCall, body: unknown): unkn
   return [...readable].reduce((text, [form, mark]) => text.replaceAll(form, () => mark), body);
 }
 
-/** The words in place of a secret. The beginning of the SHA-256 shows whether two secrets are the same. */
+/** The words in place of a secret. Its SHA-256 shows whether two secrets are the same. */
 export function fingerprint(secret: string): string {
   // A shorter secret can be guessed from its SHA-256 (characters).
   if (secret.length < 16) return hiddenInPlan();

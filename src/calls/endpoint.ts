@@ -38,7 +38,6 @@ export function resolveEndpoint(
   path = '/',
 ): Endpoint {
   const { account, keys, isSandbox = false } = cloud;
-  const setting = own(`CLOUDOPS_${endpointSetting(api)}`);
   const address = cloud.endpoints[api];
   if (address === undefined || 'missing' in keys) throw notConfigured(cloud, api);
 
@@ -47,7 +46,7 @@ export function resolveEndpoint(
   const signingService = signing?.service ?? cloud.signingServices[api] ?? api;
   if (address.includes('{region}') && !regionInHost.test(region))
     throw new Refusal(region === cloud.region ? 'NotConfigured' : 'InvalidArguments', [
-      say`region: ${quoted(region, 64)} cannot be the {region} in ${setting}, which takes lower-case letters, digits and hyphens`,
+      say`region: ${quoted(region, 64)} cannot be the {region} in ${own(`CLOUDOPS_${endpointSetting(api)}`)}, which takes lower-case letters, digits and hyphens`,
     ]);
   const bucketInHost = api === 'storage' && cloud.storageStyle === 'virtual' ? bucketOf(path) : undefined;
   const prefix = bucketInHost === undefined ? hostPrefix : `${bucketInHost}.${hostPrefix}`;
@@ -55,7 +54,7 @@ export function resolveEndpoint(
   const profile = signingProfileOf(cloud, api, signing);
   if (profile.kind === 'v3' && url.protocol === 'http:' && !isLoopback(url.hostname))
     throw new Refusal('NotConfigured', [
-      say`${setting} is plain http, over which Signature Version 3 protects no request`,
+      say`${own(`CLOUDOPS_${endpointSetting(api)}`)} is plain http, over which Signature Version 3 protects no request`,
     ]);
   return {
     origin: url.origin,
@@ -125,7 +124,7 @@ export const endpointSetting = (service: Service): string =>
 export function wireRequest({ method }: Operation, request: ApiRequest, endpoint: Endpoint): WireRequest {
   const { bucketInHost, pathPrefix } = endpoint;
   const path = bucketInHost === undefined ? request.path : pathInBucket(request.path, bucketInHost);
-  // A proxy that resolves dot segments would act outside the prefix. Without a prefix, the key of an object may contain dot segments.
+  // A proxy that resolves dot segments would act outside the prefix.
   if (pathPrefix !== '' && path.split('/').some((segment) => segment === '.' || segment === '..'))
     throw new Refusal('InvalidArguments', [
       say`object: must have no "." or ".." between slashes, because the endpoint in the configuration has a path`,

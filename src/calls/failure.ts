@@ -147,7 +147,7 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
   });
 }
 
-/** Facts of an unexpected error for the log, with text only for a fault of an operation of a model. */
+/** Facts of an unexpected error for the log, with text only for a fault of a model's operation. */
 export function faultFacts({ name: tool }: Pick<Operation, 'name'>, error: unknown) {
   const fault = operationFaultIn(error);
   return { tool, error: errorName(error), ...(fault !== undefined && { fault: fault.message }) };

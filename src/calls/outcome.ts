@@ -4,7 +4,7 @@ import type { UploadPart } from '../tools/upload/part.js';
 import { lazy } from '../util/objects.js';
 import { fromServer, type Part, type SafeText } from '../util/safe-text.js';
 
-/** Schemas of results, from which their types and their stored form follow. Lazy, because making schemas is slow. */
+/** Schemas of results, of which types are made. Lazy, because making schemas is slow. */
 export const resultSchemas = lazy(() => {
   const text = z.object({ parts: partsSchema() }).transform((stored): SafeText => fromServer(stored.parts));
   const texts = z.array(text).readonly();
@@ -126,7 +126,7 @@ function partsSchema(): z.ZodType<readonly Part[]> {
 
 type Schemas = ReturnType<typeof resultSchemas>;
 
-/** A change with its request and its effects, as a person sees it before deciding. Secrets are replaced. */
+/** A change with its request and effects, as people see it. Secrets are replaced. */
 export type Plan = Readonly<z.output<Schemas['plan']>>;
 export type Risk = Plan['risks'][number];
 export type OtherArguments = Readonly<NonNullable<Plan['also']>>;
@@ -139,7 +139,7 @@ export type RequestIds = Success['requestIds'];
 export type ServiceSays = NonNullable<Failure['serviceSays']>;
 export type EarlierCall = Readonly<z.output<Schemas['earlier']>>;
 
-/** A part of an answer that is not in the result. Its path can be picked, and is empty for the answer itself. */
+/** A part of an answer that is not in the result. Its path is empty for the answer itself. */
 export type LeftOut = Readonly<z.output<Schemas['leftOut']>>;
 
 export type EndedOutcome =

@@ -47,7 +47,7 @@ export const scopeOf = ({ effect }: Pick<Operation, 'effect'>) => (effect === 'r
 export const visibleCaller = (principal: Principal | undefined): string | undefined =>
   principal === undefined || principal.scopes.includes(auditScope) ? undefined : principal.name;
 
-/** True if a list such as `CLOUDOPS_TOOLS` names an operation, or has a pattern for its name in a service. */
+/** True if a list such as `CLOUDOPS_TOOLS` has the name of an operation, or a pattern for it. */
 export const isNamedIn = (
   list: readonly string[],
   { name, serviceName = name }: Pick<PolicySubject, 'name' | 'serviceName'>,

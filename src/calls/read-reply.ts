@@ -141,8 +141,7 @@ function isErrorDocument({ answerBody, failures }: Operation, document: Readonly
 }
 
 /**
- * In the query APIs of clouds, the member `return` says whether the request succeeded. The JSON of a model (`answerBody`) may be data, such as the
- * result of a function.
+ * In query APIs, the member `return` says whether the request succeeded. The JSON of a model (`answerBody`) may be data.
  */
 const returnsFalse = ({ answerBody }: Operation, body: Body): boolean =>
   'value' in body &&
@@ -221,8 +220,8 @@ interface Reading {
 const maximumWarnings = 20;
 
 /**
- * Reads the record of an answer by its schema, and never rejects it. A field of the wrong type is converted if that loses nothing, or else
- * dropped, with a warning.
+ * Reads the record of an answer, and never rejects it. A field of the wrong type is converted if that loses nothing, or else dropped, with a
+ * warning.
  */
 export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const answer = withoutNulls(value);
@@ -279,7 +278,7 @@ function convert(value: unknown, expected: string): unknown {
   return isNumber && typeof value === 'string' ? readWholeNumber(value) : undefined;
 }
 
-/** Names a structure, or a text in its place, only by its kind, because a part may be a secret. */
+/** Names a structure only by its kind, because a part may be a secret. */
 function show(value: unknown, expected = 'object'): SafeText {
   if (Array.isArray(value)) return words('a list');
   if (isObject(value)) return words('an object');

@@ -3,10 +3,8 @@ import type { ChangeTexts } from '../tools/define-operation.js';
 import { actions, actors, type Next, next, operatorMust } from '../tools/next.js';
 import { textAt } from '../util/objects.js';
 import { defined, definedMessage, forReader, own, type SafeText, say, sentence, words } from '../util/safe-text.js';
-import type { CallOutcome, EndedOutcome, Failure } from './outcome.js';
+import type { EndedOutcome, Failure } from './outcome.js';
 import table from './refusals.json' with { type: 'json' };
-
-/** This file has refusals, and reads their table (refusals.json) and the one of errors (steps.json). */
 
 /**
  * What somebody has to do. In texts of the tables, `[a|b|c]` has words for agents, people and operators, `{name}` stands for a value, and
@@ -78,7 +76,8 @@ export function refusalFailure(
 ): Failure {
   const usual = refusals[code];
   const { reason = filled(usual.reason), ...replacedFields } = more;
-  const mayHaveBeenSent = aboutEarlierCalls.includes(code);
+  // Another call may have carried out the change.
+  const mayHaveBeenSent = code === 'StateUnavailable' || code === 'UnknownChange';
   const result = words(mayHaveBeenSent ? 'failed' : 'was not sent');
   return {
     summary: typeof tool === 'string' ? summaryOf(own(tool), result, reason) : say`${tool} ${result}: ${reason}.`,
@@ -96,9 +95,6 @@ export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => (
   failure: refusalFailure(tool, refusal, { isChange: true }),
 });
 
-/** Refusals about a change that another call may have carried out. */
-const aboutEarlierCalls: readonly RefusalCode[] = ['StateUnavailable', 'UnknownChange'];
-
 /** People in a view get only the reason, because they see the change there. */
 export function summaryOf(tool: SafeText, result: SafeText, reason: SafeText): SafeText {
   const full = say`${tool} ${result}: ${reason}.`;
@@ -115,22 +111,7 @@ export const tooLargeToShow = (
     ...(ifTooLarge !== undefined && { next: next('agent', 'call', defined(ifTooLarge)) }),
   });
 
-/** True for the code of a refusal that is no fault of this server, such as for invalid arguments. */
-export const isRefusal = (code: string): boolean => Object.hasOwn(refusals, code) && !ownFaults.includes(code);
-const ownFaults: readonly string[] = ['InternalError', 'SenderUnavailable'];
+/** True for the code of a refusal that is no fault of this server. */
+export const isRefusal = (code: string): boolean =>
+  Object.hasOwn(refusals, code) && code !== 'InternalError' && code !== 'SenderUnavailable';
 export const refusalCodes: readonly string[] = Object.keys(refusals);
-
-/** Returns the outcome of a call in a word. `outcome` is undefined if the call threw an error. */
-export function outcomeLabel(outcome: CallOutcome | undefined): string {
-  if (outcome === undefined) return 'failed';
-  if (outcome.kind === 'inputRequired') return 'asked';
-  return outcome.kind === 'succeeded' ? (outcome.success.outcome ?? 'ok') : failureKind(outcome.failure);
-}
-
-function failureKind({ code, status, mayHaveHappened }: Failure): string {
-  if (mayHaveHappened === true) return 'unknown';
-  if (status !== undefined) return 'rejected';
-  if (code === 'JournalUnavailable' || code === 'StateUnavailable') return 'journal_unavailable';
-  if (isRefusal(code)) return 'refused';
-  return mayHaveHappened === false ? 'not_sent' : 'failed';
-}

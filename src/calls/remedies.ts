@@ -9,7 +9,7 @@ import { regionInHost } from '../util/uri.js';
 import { filled, nextOf, type Step, type Values } from './refusal.js';
 import table from './steps.json' with { type: 'json' };
 
-/** This file reads the table of what to do after an error of the cloud or of the network, which only calls need. */
+/** Says what to do after an error of the cloud or of the network. Only calls need it. */
 
 type StepName = keyof typeof table.steps;
 
@@ -46,7 +46,6 @@ function redirected(facts: RemedyFacts): string {
 
 const saysDenied = /denied|permission|permitted|authori[sz]|allowed|forbid|policy|access to/i;
 
-/** The choices among steps, by the evidence in the answer. */
 const choices: Readonly<Record<string, (facts: RemedyFacts) => string>> = {
   noSuchBucket: ({ takesRegion }) => (takesRegion ? 'noSuchBucketInRegion' : 'noSuchBucketHere'),
   /** Some stores refuse access for unpaid bills or expired requests, too. */
@@ -99,7 +98,7 @@ export function remedyFor(
   operationErrors: Operation['errors'],
   facts: RemedyFacts,
 ): { readonly code: string | undefined; readonly next: Next } {
-  // The operation's advice uses the codes of its API. The table uses S3's names for the same errors, because the API reference names none.
+  // The table uses S3's names, because the API reference names none.
   const { error } = facts;
   const [ownStart, ownAdvice] =
     Object.entries(operationErrors ?? {}).find(([start]) => error.code?.startsWith(start)) ?? [];

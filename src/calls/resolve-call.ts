@@ -7,13 +7,13 @@ import type { SignedClientOptions } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { textsAt } from '../util/objects.js';
 import { type SafeText, say } from '../util/safe-text.js';
-import type { Account, AccountResolution, Budget } from './account.js';
+import type { Account, AccountResolution } from './account.js';
 import { insertSecrets, withoutSecrets } from './call-secrets.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { type Cloud, regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
 import { Refusal } from './refusal.js';
-import type { CallBudget, ResolvedCall, ResolvedChange } from './resolved-call.js';
+import type { ResolvedCall, ResolvedChange } from './resolved-call.js';
 import { type ArgumentName, askWhichIsMeant, validate } from './validate.js';
 
 /** Checks the account, the policy and the arguments of a call, and encodes its request. Nothing is sent. @throws Refusal */
@@ -45,6 +45,7 @@ export async function resolveCall(
   if (change === undefined) return { kind: 'read', ...resolved, fields };
   const { accessKeyId: keyId } = await endpoint.keys.current();
   const { planOnly: _, replaces: __, ...kept } = validArgs;
+  const read = await readToFollow(operation, { operations, services });
   return {
     kind: 'change',
     ...resolved,
@@ -56,10 +57,12 @@ export async function resolveCall(
     args: accountName === undefined ? kept : { ...kept, account: accountName },
     nameBySecretPath,
     regionSource,
-    budget: budgetOf(cloud, account.budget, principal?.name),
-    followTool: await followToolOf(operation, { operations, services }, (read) =>
-      isAllowed(account.policy, read, principal),
-    ),
+    budget: {
+      // Callers that are not authenticated share one budget.
+      key: digestOf([cloud.account, cloud.endpoints, endpoint.keys.id, principal?.name ?? null]),
+      limit: account.budget,
+    },
+    followTool: read !== undefined && isAllowed(account.policy, read, principal) ? read.name : undefined,
     control,
   };
 }
@@ -82,16 +85,6 @@ export async function resolveRequest(
   return { endpoint, request, regionSource: regionSourceOf(cloud, fixedOrRequestedRegion) };
 }
 
-/** Callers that are not authenticated share one budget. */
-function budgetOf(
-  { account, endpoints, keys }: Cloud,
-  limit: Budget | undefined,
-  caller: string | undefined,
-): CallBudget {
-  const source = 'missing' in keys ? '' : keys.id;
-  return { key: digestOf([account, endpoints, source, caller ?? null]), limit };
-}
-
 function splitControlArguments(
   args: Readonly<Record<string, unknown>>,
   { fieldsArgument = '' }: Pick<Operation, 'fieldsArgument'>,
@@ -105,19 +98,9 @@ function splitControlArguments(
   return { control, fields: Array.isArray(fields) ? fields.map(String) : undefined, input };
 }
 
-async function followToolOf(
-  operation: Operation,
-  all: Pick<CallDependencies, 'operations' | 'services'>,
-  isOffered: (read: Operation) => boolean,
-): Promise<string | undefined> {
-  const { follow } = operation;
-  if (follow === undefined) return undefined;
-  const read = readOfFollow(operation, follow, all.operations) ?? (await findOperation(follow.read, all));
-  return read !== undefined && isOffered(read) ? read.name : undefined;
-}
-
-/** Has only characters that no format escapes. */
-const shownToken = 'added-when-sent';
+const readToFollow = async (operation: Operation, all: Pick<CallDependencies, 'operations' | 'services'>) =>
+  operation.follow &&
+  (readOfFollow(operation, operation.follow, all.operations) ?? (await findOperation(operation.follow.read, all)));
 
 type UnsentChange = Pick<ResolvedChange, 'operation' | 'input' | 'request' | 'endpoint' | 'nameBySecretPath'>;
 
@@ -133,7 +116,8 @@ async function requestToShow(
 ): Promise<WireRequest> {
   // Without secrets, `withoutSecrets` has returned the input itself.
   const hasSecrets = shownInput !== input;
-  const token = operation.takesToken === true ? shownToken : undefined;
+  // Has only characters that no format escapes.
+  const token = operation.takesToken === true ? 'added-when-sent' : undefined;
   if (!hasSecrets && token === undefined) return request;
   const firstPage = undefined;
   try {

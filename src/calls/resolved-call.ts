@@ -20,10 +20,8 @@ export interface ResolvedRead {
   /** Undefined for the whole answer. */
   readonly fields?: readonly string[] | undefined;
   readonly request: WireRequest;
-  readonly isOffered: IsOffered;
+  readonly isOffered: (tool: string) => boolean;
 }
-
-type IsOffered = (tool: string) => boolean;
 
 /** A change, with everything from which its plan and its question are made. */
 export interface ResolvedChange extends Omit<ResolvedRead, 'kind' | 'fields'> {
@@ -51,20 +49,16 @@ export interface ResolvedChange extends Omit<ResolvedRead, 'kind' | 'fields'> {
   /** The changes of which this one consists, see `Operation.many`. */
   readonly parts?: readonly ResolvedChange[];
   readonly list?: readonly Fields[] | undefined;
-  readonly control: ControlArguments;
-  readonly budget: CallBudget;
-}
-
-/** The budget of an account and a caller. */
-export interface CallBudget {
-  /** Changes with the same key count together, even if different access keys signed them. */
-  readonly key: string;
-  readonly limit: Budget | undefined;
-}
-
-interface ControlArguments {
-  readonly planOnly: boolean;
-  readonly allowRepeat: boolean;
-  /** ID of a waiting change. */
-  readonly replaces: string | undefined;
+  readonly control: {
+    readonly planOnly: boolean;
+    readonly allowRepeat: boolean;
+    /** ID of a waiting change. */
+    readonly replaces: string | undefined;
+  };
+  /** The budget of an account and a caller. */
+  readonly budget: {
+    /** Changes with the same key count together, even if different access keys signed them. */
+    readonly key: string;
+    readonly limit: Budget | undefined;
+  };
 }

@@ -3,6 +3,7 @@ import { isObject, leavesOf, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { exact, isSafeText, join, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 import type {
+  CallOutcome,
   EarlierCall,
   Failure,
   LeftOut,
@@ -12,6 +13,7 @@ import type {
   ServiceSays,
   Success,
 } from './outcome.js';
+import { isRefusal } from './refusal.js';
 
 type AnyResult = Partial<Omit<Success, 'outcome'>> &
   Partial<Omit<Failure, 'outcome'>> & { readonly outcome?: Success['outcome'] | Failure['outcome'] };
@@ -141,8 +143,7 @@ function earlierText(earlier: EarlierCall | undefined): SafeText | undefined {
 }
 
 /**
- * Writes a record as indented lines, with the service's texts in quotation marks. A list of records becomes a table, which takes a third of the
- * space.
+ * Writes a record as indented lines, with texts in quotation marks. A list of records becomes a table, which takes a third of the space.
  */
 export function render(record: Readonly<Record<string, unknown>>, indent = ''): string[] {
   return Object.entries(record).flatMap(([name, value]) => fieldLines(label(name), value, indent));
@@ -195,3 +196,18 @@ function scalar(value: unknown): string {
 }
 
 const label = (path: string) => (/^[\w.[\]-]{1,120}$/.test(path) ? path : quote(path, 240));
+
+/** Returns the outcome of a call in a word. `outcome` is undefined if the call threw an error. */
+export function outcomeLabel(outcome: CallOutcome | undefined): string {
+  if (outcome === undefined) return 'failed';
+  if (outcome.kind === 'inputRequired') return 'asked';
+  return outcome.kind === 'succeeded' ? (outcome.success.outcome ?? 'ok') : failureKind(outcome.failure);
+}
+
+function failureKind({ code, status, mayHaveHappened }: Failure): string {
+  if (mayHaveHappened === true) return 'unknown';
+  if (status !== undefined) return 'rejected';
+  if (code === 'JournalUnavailable' || code === 'StateUnavailable') return 'journal_unavailable';
+  if (isRefusal(code)) return 'refused';
+  return mayHaveHappened === false ? 'not_sent' : 'failed';
+}

@@ -38,7 +38,7 @@ export async function runRead(call: ResolvedRead, run: ReadRun): Promise<EndedOu
   if (missingFields.length > 0) run.log('debug', 'answer', { tool: operation.name, lacks: missingFields });
   const followUp = await readFollowUp(call, state, run);
   const outcome = outcomeOf(call, (isWhole) => end.recordOf({ followUp, isWhole }), end, run);
-  // The view draws all parts of an upload, so it gets none if some may be missing.
+  // The view draws all parts of an upload, or none.
   const parts = run.hasView === true && !isCut ? pages.parts?.(state, input) : undefined;
   return { ...outcome, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
@@ -54,7 +54,7 @@ function outcomeOf(
   const record = recordOf(isWhole);
   const answer = answerOf(record, fields);
   const names = Object.keys(record);
-  // A field that exists may still be absent from an answer, for example the parts from a summary.
+  // A field that exists may be absent from an answer, such as the parts from a summary.
   const hasNoneOfFields = Object.keys(answer).length === 0 && names.length > 0;
   const shownNames = names.slice(0, 20).map((name) => quoted(name, longestName));
   const next = operation.next?.(record, input, isOffered);

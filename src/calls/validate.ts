@@ -43,7 +43,7 @@ export function validate(
   });
 }
 
-/** Parses arguments. Takes JSON text of the wanted type, because some clients send lists, objects and booleans as text. */
+/** Parses arguments, also those that some clients send as JSON text. */
 export function parseWithTexts<Schema extends z.ZodObject>(schema: Schema, args: unknown) {
   let parsed = schema.safeParse(args, { reportInput: true });
   let read = args;
@@ -65,7 +65,7 @@ export function parsedBy<Schema extends z.ZodObject>(schema: Schema, args: unkno
   throw new Refusal('InvalidArguments', problemsOf(error?.issues ?? [], { input: () => schema }));
 }
 
-/** The value that a text of the wrong type stands for, if its type is the wanted one. */
+/** The value that a text stands for, if its type is the wanted one. */
 function wantedIn(issue: Issue): readonly { readonly path: readonly PropertyKey[]; readonly value: unknown }[] {
   const { code, input, path } = issue;
   if (code !== 'invalid_type' || typeof input !== 'string') return [];
@@ -103,7 +103,7 @@ function refusePlaceholders(args: Readonly<Record<string, unknown>>, argumentNam
   if (problems.length > 0) throw new Refusal('InvalidArguments', problems.slice(0, listedProblems));
 }
 
-/** The step if a wrong value names a thing. An agent that corrects the value by itself may change the wrong thing. */
+/** The step if a wrong value names a thing, because an agent could correct it to the wrong thing. */
 export const askWhichIsMeant: Next = next(
   'user',
   'ask',

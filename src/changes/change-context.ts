@@ -39,9 +39,9 @@ export interface Guide {
   send(message: SafeText, address: string, cancel: AbortSignal): Promise<Visit | 'later'>;
 }
 
-/** What a call brings back from a person whom an earlier call asked. */
+/** What a call brings from a person: consent on the command line, or the answer to the question of an earlier call. */
 export type Brought =
-  | { readonly kind: 'nothing' }
+  | { readonly kind: 'consent' }
   | {
       readonly kind: 'answer';
       /** The question's `requestState`. */
@@ -127,11 +127,9 @@ export interface ChangeDependencies extends CallDependencies {
 export interface ChangeContext extends CallContext {
   readonly elicitor?: Elicitor | undefined;
   readonly guide?: Guide | undefined;
-  readonly brought?: Brought;
+  readonly brought?: Brought | undefined;
   /** Set if the client's session cannot be read. */
   readonly isUnknownClient?: boolean;
-  /** Set if the person agreed on the command line. */
-  readonly agreed?: boolean;
 }
 
 /** Selects the changes of a call's caller. Callers without a name share their changes. */

@@ -64,7 +64,7 @@ async function planAndAnswer(
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
   const { account, control, operation } = given;
-  const { elicitor, principal, agreed = false } = run;
+  const { elicitor, principal, brought } = run;
   const call = await readBefore(given, run);
   if (call.kind !== 'change') return call;
 
@@ -82,7 +82,7 @@ async function planAndAnswer(
     question,
     hasView: run.hasView === true,
     page: run.page?.kind ?? 'none',
-    agreed,
+    agreed: brought?.kind === 'consent',
     isUnknownPerson: principal !== undefined && principal.personId === undefined,
   });
   run.log('info', 'consent', { tool: operation.name, decision: step.kind, caller: principal?.name });
@@ -104,7 +104,7 @@ type Read = ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }> | Refusal
 
 async function readBefore(call: ResolvedChange, run: ChangeRun): Promise<Read> {
   const { many, preflight } = call.operation;
-  const showsPlan = call.control.planOnly || (run.agreed !== true && call.account.confirm !== 'off');
+  const showsPlan = call.control.planOnly || (run.brought?.kind !== 'consent' && call.account.confirm !== 'off');
   if (many !== undefined) return chooseThings(call, many, run);
   return showsPlan && preflight !== undefined ? runPreflight(call, preflight, run) : call;
 }
@@ -330,7 +330,7 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
  * @returns the change itself if the client could not ask, so that the call plans again
  */
 export async function takeBrought(
-  { proof, visit, responseTo }: Exclude<Brought, { kind: 'nothing' }>,
+  { proof, visit, responseTo }: Extract<Brought, { kind: 'answer' }>,
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal | NotAsked> {
   const change = await findByProof(proof, run);

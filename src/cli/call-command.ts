@@ -177,7 +177,7 @@ async function execute(
     if (operation === undefined) return await callChangeTool(name, args, runtime.server.changes, { signal, client });
     const outcome = await runtime.server.call(operation, args, {
       signal,
-      agreed,
+      ...(agreed && { brought: { kind: 'consent' } }),
       wantsWholeAnswer: true,
       elicitor: elicitorOn(terminal, signal, runtime.server.translator),
       onPage: (pages, entries) => showProgress(say`${own(name)}: ${entries} entries, page ${pages}`),

@@ -70,9 +70,9 @@ export function waysToAsk(
 export function broughtBy(
   { mcpReq: { inputResponses, requestState } }: ServerContext,
   translator: Translator = english,
-): Brought {
+): Brought | undefined {
   const proof = requestState<string>();
-  if (proof === undefined || inputResponses === undefined) return { kind: 'nothing' };
+  if (proof === undefined || inputResponses === undefined) return undefined;
   const answer = inputResponse(inputResponses, 'consent');
   return {
     kind: 'answer',

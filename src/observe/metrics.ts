@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallOutcome } from '../calls/outcome.js';
-import { outcomeLabel } from '../calls/refusal.js';
+import { outcomeLabel } from '../calls/result-text.js';
 
 /** Labels never get values from a client, so the number of values is limited. */
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -13,7 +13,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { CallTool } from '../call-stack.js';
-import { outcomeLabel } from '../calls/refusal.js';
+import { outcomeLabel } from '../calls/result-text.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import type { Attributes, Span, TracedRequest } from '../util/trace.js';

@@ -151,7 +151,7 @@ describe('a question that a second call answers', () => {
   ])('is nobody with the proof %s', async (_what, change) => {
     const { call, outcome, requests } = await later();
     const brought = bringing(outcome, 'agreed');
-    if (brought.kind === 'nothing') throw new Error('there is an answer');
+    if (brought.kind !== 'answer') throw new Error('there is an answer');
     const refused = await call({}, { brought: { ...brought, proof: change(brought.proof) } });
     expect(refused).toMatchObject({ failure: { code: 'UnknownChange' } });
     expect(requests).toEqual([]);

@@ -170,7 +170,11 @@ async function act(
       const replaced = planOf(model, replaces)?.id;
       const args = { instanceId: thing, planOnly, allowRepeat, replaces: replaced };
       const elicitor = client === 'asks' ? server.personOf(reply, { afterMs }).elicitor : undefined;
-      return server.call(args, { elicitor, hasView: client === 'views', agreed: option });
+      return server.call(args, {
+        elicitor,
+        hasView: client === 'views',
+        brought: option ? { kind: 'consent' } : undefined,
+      });
     }
     case 'confirm':
       clock.time += given.afterMs;

@@ -136,7 +136,7 @@ describe('a plan in place of an answer', () => {
 
 test('a yes that was given beforehand is in the journal as that', async () => {
   const { call, journal } = setUp('ask');
-  expect(await call({}, { agreed: true })).toMatchObject({ success: { outcome: 'accepted' } });
+  expect(await call({}, { brought: { kind: 'consent' } })).toMatchObject({ success: { outcome: 'accepted' } });
   expect(await journal()).toMatchObject([{ decision: { kind: 'approved', way: 'option' } }]);
 });
 

@@ -47,9 +47,15 @@ test.each<
   ['a plan that a person is asked about', 'ask', {}, { elicitor }, true],
   ['a plan that is asked for', 'plan', { planOnly: true }, {}, true],
   ['a plan that is asked for where nobody has to agree', 'off', { planOnly: true }, {}, true],
-  ['a plan that is asked for by somebody who agreed beforehand', 'ask', { planOnly: true }, { agreed: true }, true],
+  [
+    'a plan that is asked for by somebody who agreed beforehand',
+    'ask',
+    { planOnly: true },
+    { brought: { kind: 'consent' } },
+    true,
+  ],
   ['a change where nobody has to agree', 'off', {}, {}, false],
-  ['a change of somebody who agreed beforehand', 'ask', {}, { agreed: true }, false],
+  ['a change of somebody who agreed beforehand', 'ask', {}, { brought: { kind: 'consent' } }, false],
 ])('%s (confirm: %s)', async (_what, confirm, given, context, isRead) => {
   const { run, reads } = setUp(confirm);
   await run(given, context);

@@ -54,8 +54,8 @@ async function connect({ era, elicitation, answer, nameToType, name = 'test', ve
     proof?: string;
     reply?: FormResponse | Visit | 'later' | undefined;
   }[] = [];
-  const call: CallTool = async (_operation, _args, { client, elicitor, guide, brought = { kind: 'nothing' } }) => {
-    if (brought.kind === 'answer') {
+  const call: CallTool = async (_operation, _args, { client, elicitor, guide, brought }) => {
+    if (brought?.kind === 'answer') {
       const reply = elicitor === undefined ? brought.visit : brought.responseTo(accept, nameToType);
       calls.push({ asks: elicitor !== undefined, client, proof: brought.proof, reply });
       return { kind: 'succeeded', success: { summary: say`Done.`, warnings: [], requestIds: {} } };
