@@ -68,6 +68,7 @@ const record = '{"instance":{"instanceId":"one"}}';
 const page = '<html><body>Sign in</body></html>';
 const xmlError = (code: string) => `<Error><Code>${code}</Code></Error>`;
 
+const refused = answer(400, '{"code":"AccessDenied"}');
 const rows: readonly (readonly [
   what: string,
   reply: FinalReply,
@@ -167,6 +168,7 @@ const rows: readonly (readonly [
   ['200 whose body was cut, of an operation that reads failures', cut, 'unknown', 'UnreadableAnswer', inParts],
   ['200 at which extract throws', answer(200, record), 'accepted', undefined, { ...json, extract: fail }],
   ['200 at which errorOf throws', answer(200, record), 'unknown', 'InternalError', { ...json, errorOf: fail }],
+  ['400 at which errorDetails throws', refused, 'unknown', 'InternalError', { ...json, errorDetails: fail }],
 ];
 
 test.each(rows.map(([what, reply, outcome, code, operation]) => ({ what, reply, outcome, code, operation })))(
