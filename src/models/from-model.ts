@@ -102,20 +102,15 @@ async function readJson(file: string): Promise<Readonly<Record<string, unknown>>
   if (!stats.isFile()) throw new ModelError('it is not a regular file');
   if (stats.size > largestModel) throw tooLarge();
   const content = await readFile(file);
-  return parseModelJson((file.endsWith('.gz') ? await decompressed(content) : content).toString('utf8'));
+  if (!file.endsWith('.gz')) return parseModelJson(content.toString('utf8'));
+  const decompressed = await promisify(gunzip)(content, { maxOutputLength: largestModel }).catch((error: unknown) => {
+    const isTooLarge = valueAt(error, 'code') === 'ERR_BUFFER_TOO_LARGE';
+    throw isTooLarge ? tooLarge() : new ModelError('it is not compressed by gzip');
+  });
+  return parseModelJson(decompressed.toString('utf8'));
 }
 
 const tooLarge = () => new ModelError(`it has more than ${largestModel / 1e6} MB`);
-
-async function decompressed(content: Buffer): Promise<Buffer> {
-  try {
-    return await promisify(gunzip)(content, { maxOutputLength: largestModel });
-  } catch (error) {
-    throw valueAt(error, 'code') === 'ERR_BUFFER_TOO_LARGE'
-      ? tooLarge()
-      : new ModelError('it is not compressed by gzip');
-  }
-}
 
 const reasonFor = (error: unknown): string =>
   error instanceof ModelError ? error.message : `it cannot be read (${fileFault(error)})`;

@@ -86,8 +86,8 @@ export function followFinder(model: Model, names: readonly string[]): FindFollow
   };
 }
 
-const singularWordsOf = (name: string): readonly string[] => wordsOf(name.replace(/V\d+$/, '')).map(singular);
-const singular = (word: string): string => (/^exists$|[us]s$/.test(word) ? word : word.replace(/s$/, ''));
+const singularWordsOf = (name: string): readonly string[] =>
+  wordsOf(name.replace(/V\d+$/, '')).map((word) => (/^exists$|[us]s$/.test(word) ? word : word.replace(/s$/, '')));
 
 /** True if a waiter fits a change, as `DBInstanceAvailable` fits `CreateDBInstance`. */
 function isWaiterFor(waiterName: readonly string[], verb: string, resource: readonly string[]): boolean {
