@@ -3,13 +3,13 @@ import { innerFields, resolvePath } from './argument-names.js';
 import { shortenText } from './documentation-text.js';
 import { limitsOf, type Member, type StructureShape } from './model.js';
 
-/** This file describes arguments in short texts for agents, such as `list of {Key, Value?}`. */
+/** This file describes arguments in short texts, such as `list of {Key, Value?}`. */
 
 type ArgumentOutline = Omit<OperationOutline, 'hidden'>;
 
 /**
- * The most detailed first. The last one may leave out arguments. `required` and `optional` limit the documentation, and `room` all texts together
- * (characters). `depth` is the levels of structures whose fields are named.
+ * The most detailed first. `required` and `optional` limit the documentation, `room` all texts together (characters), and `depth` the levels of
+ * structures whose fields are named.
  */
 const details = [
   { required: 200, optional: 160, depth: 2, room: 1600 },

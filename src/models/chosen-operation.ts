@@ -35,6 +35,7 @@ export interface ModelContext extends ModelSource {
   readonly loadCodec: () => Promise<Codec>;
   readonly ofChanges: ControlArguments;
   readonly findFollow: () => FindFollow;
+  readonly choose: (name: string) => ChosenOperation;
   readonly operation: (name: string) => Operation;
 }
 
@@ -50,8 +51,10 @@ export interface ControlArguments {
 export type ChosenOperation = ReturnType<typeof chooseOperation>;
 
 /** @throws ModelError if the operation is not supported, or the settings do not fit it */
-export function chooseOperation(context: ModelContext, name: string) {
-  const { model, file, settingsOf, ofChanges } = context;
+export function chooseOperation(
+  { model, file, settingsOf, ofChanges }: Pick<ModelContext, 'model' | 'file' | 'settingsOf' | 'ofChanges'>,
+  name: string,
+) {
   const operation = model.operation(name);
   const settings = settingsOf(name);
   if (settings === undefined) throw new ModelError(`${name} is not offered`);

@@ -9,7 +9,7 @@ import { fileFault } from '../util/log.js';
 import { lazy, valueAt } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { convertBotocore, isBotocore } from './botocore.js';
-import type { ModelContext, ModelSource, ToolRules } from './chosen-operation.js';
+import { chooseOperation, type ModelContext, type ModelSource, type ToolRules } from './chosen-operation.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { followFinder } from './model-follow.js';
 import { modelOperation } from './model-operation.js';
@@ -49,6 +49,8 @@ export function operationMaker(source: ModelSource): (name: string) => Operation
       listing: Object(rules.inputSchema?.(z.strictObject(consentArguments())).properties),
     },
     findFollow: lazy(() => followFinder(model, names.filter(isRead))),
+    // Several changes may be shown by the same read.
+    choose: memoized((name) => chooseOperation(context, name)),
     operation: memoized((name) => modelOperation(context, name)),
   };
   return context.operation;

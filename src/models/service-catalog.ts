@@ -8,7 +8,7 @@ import type { OpenService } from './open-service.js';
 import type { SearchContext, SearchState, ServiceSearch } from './search/open-search.js';
 import type { ServiceSources } from './service-sources.js';
 
-/** This file finds operations of whole services by names such as `ec2:DescribeVolumes`. Models are loaded when they are first needed. */
+/** This file finds operations of whole services by name. Models are loaded when they are first needed. */
 
 export interface ServiceCatalog {
   readonly services: readonly { readonly name: string; readonly api: Service }[];
