@@ -119,7 +119,7 @@ export function identifyingField(fields: readonly string[]): string | undefined 
   return undefined;
 }
 
-/** Last words of the names of fields that identify a thing, the best first. */
+/** The best first. */
 export const nameEndings: readonly RegExp[] = [/\bname$/i, /\b(?:identifier|id)$/i, /\bkey$/i, /\barn$/i];
 
 /** The outermost level comes first. Within a level, the state comes first, then the names, then the sizes. */
@@ -146,7 +146,7 @@ function scalarsOf(record: Fields): readonly [string, unknown][] {
   return scalars.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Returns the paths of the fields that say where the next page begins, such as `NextKeyMarker`. */
+/** Paths of fields such as `NextKeyMarker`. */
 export function nextPageFields(record: Fields): readonly string[] {
   const paths = [...leavesOf(record)].flatMap(([path, value]) => {
     const steps = path.split('.');

@@ -3,22 +3,15 @@ import { innerFields, resolvePath } from './argument-names.js';
 import { shortenText } from './documentation-text.js';
 import { limitsOf, type Member, type StructureShape } from './model.js';
 
-/** This file describes arguments in short texts for agents, such as `list of {Key, Value?}`. */
+/** This file describes arguments in short texts, such as `list of {Key, Value?}`. */
 
 type ArgumentOutline = Omit<OperationOutline, 'hidden'>;
 
-interface Detail {
-  /** Length limits of the documentation (characters). */
-  readonly required: number;
-  readonly optional: number;
-  /** Levels of structures whose fields are named. */
-  readonly depth: number;
-  /** Length limit of all texts together (characters). */
-  readonly room: number;
-}
-
-/** The most detailed first. The last one may leave out arguments. */
-const details: readonly Detail[] = [
+/**
+ * The most detailed first. `required` and `optional` limit the documentation, `room` all texts together (characters), and `depth` the levels of
+ * structures whose fields are named.
+ */
+const details = [
   { required: 200, optional: 160, depth: 2, room: 1600 },
   { required: 140, optional: 80, depth: 2, room: 2000 },
   { required: 100, optional: 40, depth: 2, room: 2600 },

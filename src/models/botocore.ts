@@ -1,6 +1,6 @@
 /** Converts botocore's models of APIs (`service-2.json`) to the JSON form (AST) of Smithy. */
 import * as z from 'zod';
-import { isObject, mapValues, withoutUndefined } from '../util/objects.js';
+import { isObject, mapValues, valueAt, withoutUndefined } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
 import { check, ModelError, signatureTrait, type Traits, unwrappedTrait, waitersTrait } from './model.js';
 
@@ -60,25 +60,20 @@ const companionsSchema = z.object({
     .default({ waiters: {} }),
 });
 
-const same = (value: unknown) => value;
 const ifTrue = (value: unknown) => (value === true ? {} : undefined);
-const timestampFormats = new Map<unknown, string>([
-  ['iso8601', 'date-time'],
-  ['rfc822', 'http-date'],
-  ['unixTimestamp', 'epoch-seconds'],
-]);
+const timestampFormats = { iso8601: 'date-time', rfc822: 'http-date', unixTimestamp: 'epoch-seconds' };
 
 /** By field, the trait of services, operations, shapes and members, and the function that converts its value. Undefined is no trait. */
-const traitTable: Readonly<Record<string, readonly [trait: string, convert: (value: unknown) => unknown]>> = {
-  awsQueryCompatible: ['aws.protocols#awsQueryCompatible', same],
-  serviceFullName: ['smithy.api#title', same],
+const traitTable: Readonly<Record<string, readonly [trait: string, convert?: (value: unknown) => unknown]>> = {
+  awsQueryCompatible: ['aws.protocols#awsQueryCompatible'],
+  serviceFullName: ['smithy.api#title'],
   xmlNamespace: ['smithy.api#xmlNamespace', (value) => (typeof value === 'string' ? { uri: value } : value)],
-  documentation: ['smithy.api#documentation', same],
+  documentation: ['smithy.api#documentation'],
   readonly: ['smithy.api#readonly', ifTrue],
   endpoint: ['smithy.api#endpoint', (value) => (isObject(value) && 'hostPrefix' in value ? value : undefined)],
   httpChecksumRequired: ['smithy.api#httpChecksumRequired', ifTrue],
-  httpChecksum: ['aws.protocols#httpChecksum', same],
-  timestampFormat: ['smithy.api#timestampFormat', (value) => timestampFormats.get(value)],
+  httpChecksum: ['aws.protocols#httpChecksum'],
+  timestampFormat: ['smithy.api#timestampFormat', (value) => valueAt(timestampFormats, String(value))],
   xmlAttribute: ['smithy.api#xmlAttribute', ifTrue],
   flattened: ['smithy.api#xmlFlattened', ifTrue],
   streaming: ['smithy.api#streaming', ifTrue],
@@ -87,17 +82,17 @@ const traitTable: Readonly<Record<string, readonly [trait: string, convert: (val
   hostLabel: ['smithy.api#hostLabel', ifTrue],
   idempotencyToken: ['smithy.api#idempotencyToken', ifTrue],
   sensitive: ['smithy.api#sensitive', ifTrue],
-  queryName: ['aws.protocols#ec2QueryName', same],
-  pattern: ['smithy.api#pattern', same],
-  error: ['aws.protocols#awsQueryError', same],
-  auth: ['smithy.api#auth', same],
+  queryName: ['aws.protocols#ec2QueryName'],
+  pattern: ['smithy.api#pattern'],
+  error: ['aws.protocols#awsQueryError'],
+  auth: ['smithy.api#auth'],
   // An empty list means that the requests are not signed.
   authtype: ['smithy.api#auth', (value) => (value === 'none' ? [] : undefined)],
 };
 
 const traitsFrom = (fields: Readonly<Record<string, unknown>>): Traits =>
   Object.fromEntries(
-    Object.entries(traitTable).flatMap(([field, [trait, convert]]) => {
+    Object.entries(traitTable).flatMap(([field, [trait, convert = (given: unknown) => given]]) => {
       const value = convert(fields[field]);
       return value === undefined ? [] : [[trait, value]];
     }),
@@ -125,17 +120,13 @@ export function convertBotocore(
   const { metadata, operations, shapes } = model;
   // Some protocols send the service's ID in a header. Its namespace differs, because a shape may have the same name.
   const serviceId = `botocore.service#${metadata.targetPrefix}`;
-  const converted: [id: string, shape: unknown][] = [
-    [
-      serviceId,
-      {
-        type: 'service',
-        version: metadata.apiVersion,
-        operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
-        traits: serviceTraits(metadata),
-      },
-    ],
-  ];
+  const service = {
+    type: 'service',
+    version: metadata.apiVersion,
+    operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
+    traits: serviceTraits(metadata),
+  };
+  const converted: [id: string, shape: unknown][] = [[serviceId, service]];
   for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, model)]);
   for (const [name, operation] of Object.entries(operations)) {
     const { http, input, output, errors } = operation;

@@ -5,7 +5,7 @@ import { consentArguments } from '../tools/schema/fields.js';
 import { nameInWords } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { startOfPage } from './answer-summary.js';
-import { fieldsAtAnyDepth, isNamed, type Naming, translatePath, unknownMember } from './argument-names.js';
+import { fieldsAtAnyDepth, isNamed, translatePath, unknownMember } from './argument-names.js';
 import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
 import { type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
@@ -35,6 +35,7 @@ export interface ModelContext extends ModelSource {
   readonly loadCodec: () => Promise<Codec>;
   readonly ofChanges: ControlArguments;
   readonly findFollow: () => FindFollow;
+  readonly choose: (name: string) => ChosenOperation;
   readonly operation: (name: string) => Operation;
 }
 
@@ -50,8 +51,10 @@ export interface ControlArguments {
 export type ChosenOperation = ReturnType<typeof chooseOperation>;
 
 /** @throws ModelError if the operation is not supported, or the settings do not fit it */
-export function chooseOperation(context: ModelContext, name: string) {
-  const { model, file, settingsOf, ofChanges } = context;
+export function chooseOperation(
+  { model, file, settingsOf, ofChanges }: Pick<ModelContext, 'model' | 'file' | 'settingsOf' | 'ofChanges'>,
+  name: string,
+) {
   const operation = model.operation(name);
   const settings = settingsOf(name);
   if (settings === undefined) throw new ModelError(`${name} is not offered`);
@@ -62,7 +65,9 @@ export function chooseOperation(context: ModelContext, name: string) {
   const toolArguments = argumentsOf(operation);
   const answerFields = operation.output.members;
   refuseUnknownSecrets(settings, toolArguments, answerFields);
-  const tokenPaths = pages?.tokens.map(({ path }) => path) ?? startsOfPage(operation);
+  const tokenPaths =
+    pages?.tokens.map(({ path }) => path) ??
+    answerFields.map((field) => field.name).filter((field) => startOfPage.test(field));
   const picking = isRead ? fieldsArgument(toolArguments, answerFields, tokenPaths) : undefined;
   const secrecy = secrecyOf(settings, toolArguments, answerFields, pages?.tokens ?? []);
   return {
@@ -97,9 +102,6 @@ export const argumentsOf = (operation: ModelOperation): readonly Member[] =>
       return { ...member, name, requestName: reservedNames.includes(nameInRequest) ? name : nameInRequest };
     });
 
-const startsOfPage = ({ output }: ModelOperation): readonly string[] =>
-  output.members.map(({ name }) => name).filter((name) => startOfPage.test(name));
-
 /** @throws ModelError for an unknown name, because a misspelled secret would be shown */
 function refuseUnknownSecrets(
   { secretNames, notSecret, show }: OperationSettings,
@@ -110,14 +112,14 @@ function refuseUnknownSecrets(
   if (secretNames.length + notSecret.length + show.length === 0) return;
   const ofAnswer = fieldsAtAnyDepth(answerFields);
   const ofBoth = [...fieldsAtAnyDepth(toolArguments), ...ofAnswer];
-  refuseUnknown(secretNames, ofBoth, { setting: 'secretNames', structure: 'the arguments or the answer' });
-  refuseUnknown(notSecret, ofBoth, { setting: 'notSecret', structure: 'the arguments or the answer' });
-  refuseUnknown(show, ofAnswer, { setting: 'show', structure: 'the answer' });
-}
-
-function refuseUnknown(names: readonly string[], fields: readonly Member[], naming: Naming): void {
-  const unknown = names.filter((name) => !fields.some((field) => isNamed([name], field)));
-  if (unknown.length > 0) throw new ModelError(unknown.map((name) => unknownMember(name, fields, naming)).join('; '));
+  const refuseUnknown = (setting: string, names: readonly string[], fields: readonly Member[], structure: string) => {
+    const unknown = names.filter((name) => !fields.some((field) => isNamed([name], field)));
+    const problems = unknown.map((name) => unknownMember(name, fields, { setting, structure }));
+    if (problems.length > 0) throw new ModelError(problems.join('; '));
+  };
+  refuseUnknown('secretNames', secretNames, ofBoth, 'the arguments or the answer');
+  refuseUnknown('notSecret', notSecret, ofBoth, 'the arguments or the answer');
+  refuseUnknown('show', show, ofAnswer, 'the answer');
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Writes requests and reads answers with the protocols of AWS's SDKs. This file is loaded with the first request of an operation from a model. */
+/** Writes requests and reads answers with the protocols of AWS's SDKs. The first request loads this file. */
 import {
   AwsEc2QueryProtocol,
   AwsJson1_0Protocol,

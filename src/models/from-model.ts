@@ -9,7 +9,7 @@ import { fileFault } from '../util/log.js';
 import { lazy, valueAt } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { convertBotocore, isBotocore } from './botocore.js';
-import type { ModelContext, ModelSource, ToolRules } from './chosen-operation.js';
+import { chooseOperation, type ModelContext, type ModelSource, type ToolRules } from './chosen-operation.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { followFinder } from './model-follow.js';
 import { modelOperation } from './model-operation.js';
@@ -49,6 +49,8 @@ export function operationMaker(source: ModelSource): (name: string) => Operation
       listing: Object(rules.inputSchema?.(z.strictObject(consentArguments())).properties),
     },
     findFollow: lazy(() => followFinder(model, names.filter(isRead))),
+    // Several changes may be shown by the same read.
+    choose: memoized((name) => chooseOperation(context, name)),
     operation: memoized((name) => modelOperation(context, name)),
   };
   return context.operation;
@@ -102,20 +104,15 @@ async function readJson(file: string): Promise<Readonly<Record<string, unknown>>
   if (!stats.isFile()) throw new ModelError('it is not a regular file');
   if (stats.size > largestModel) throw tooLarge();
   const content = await readFile(file);
-  return parseModelJson((file.endsWith('.gz') ? await decompressed(content) : content).toString('utf8'));
+  if (!file.endsWith('.gz')) return parseModelJson(content.toString('utf8'));
+  const decompressed = await promisify(gunzip)(content, { maxOutputLength: largestModel }).catch((error: unknown) => {
+    const isTooLarge = valueAt(error, 'code') === 'ERR_BUFFER_TOO_LARGE';
+    throw isTooLarge ? tooLarge() : new ModelError('it is not compressed by gzip');
+  });
+  return parseModelJson(decompressed.toString('utf8'));
 }
 
 const tooLarge = () => new ModelError(`it has more than ${largestModel / 1e6} MB`);
-
-async function decompressed(content: Buffer): Promise<Buffer> {
-  try {
-    return await promisify(gunzip)(content, { maxOutputLength: largestModel });
-  } catch (error) {
-    throw valueAt(error, 'code') === 'ERR_BUFFER_TOO_LARGE'
-      ? tooLarge()
-      : new ModelError('it is not compressed by gzip');
-  }
-}
 
 const reasonFor = (error: unknown): string =>
   error instanceof ModelError ? error.message : `it cannot be read (${fileFault(error)})`;

@@ -2,13 +2,7 @@ import * as z from 'zod';
 import { type Follow, type Operation, valueAtSource } from '../tools/define-operation.js';
 import { thingSummary } from './answer-summary.js';
 import { translatePath } from './argument-names.js';
-import {
-  type ChosenOperation,
-  chooseOperation,
-  type FindFollow,
-  type ModelContext,
-  wordsOf,
-} from './chosen-operation.js';
+import { type ChosenOperation, type FindFollow, type ModelContext, wordsOf } from './chosen-operation.js';
 import { answerRecord } from './convert-values.js';
 import { type Member, type Model, ModelError, type ModelOperation, waitersTrait } from './model.js';
 
@@ -53,7 +47,7 @@ const statesAfter: readonly (readonly [verb: RegExp, state: RegExp])[] = [
   [/^detach$/, /^available$/],
 ];
 
-/** Returns the function that finds the read, one of `names`, that shows the progress of a change. The function prefers reads in `chosen`. */
+/** Returns the function that finds the read, one of `names`, that shows the progress of a change. */
 export function followFinder(model: Model, names: readonly string[]): FindFollow {
   const operations = names.map((name) => model.operation(name));
   const waitersOfReads = operations.flatMap((read) =>
@@ -86,8 +80,8 @@ export function followFinder(model: Model, names: readonly string[]): FindFollow
   };
 }
 
-const singularWordsOf = (name: string): readonly string[] => wordsOf(name.replace(/V\d+$/, '')).map(singular);
-const singular = (word: string): string => (/^exists$|[us]s$/.test(word) ? word : word.replace(/s$/, ''));
+const singularWordsOf = (name: string): readonly string[] =>
+  wordsOf(name.replace(/V\d+$/, '')).map((word) => (/^exists$|[us]s$/.test(word) ? word : word.replace(/s$/, '')));
 
 /** True if a waiter fits a change, as `DBInstanceAvailable` fits `CreateDBInstance`. */
 function isWaiterFor(waiterName: readonly string[], verb: string, resource: readonly string[]): boolean {
@@ -178,7 +172,7 @@ function sourceOf({ input, output }: ModelOperation, wanted: Member): Sources[st
   return undefined;
 }
 
-/** Returns the read that shows the progress of a change, and what is there before the change: the file's, or else the one that the model suggests. */
+/** Returns the read of the file, or else of the model, that shows the progress of a change and what is there before. */
 export function followOf(context: ModelContext, chosen: ChosenOperation): Pick<Operation, 'follow' | 'preflight'> {
   const { operation, settings } = chosen;
   const given = settings.follow;
@@ -196,10 +190,9 @@ export function followOf(context: ModelContext, chosen: ChosenOperation): Pick<O
 }
 
 /** Returns the read of the model, which the file may name as a tool. Undefined for a read of another file. */
-function readOf(context: ModelContext, { read }: Follow): ChosenOperation | undefined {
-  const { names, settingsOf } = context;
+function readOf({ names, settingsOf, choose }: ModelContext, { read }: Follow): ChosenOperation | undefined {
   const name = names.includes(read) ? read : names.find((each) => settingsOf(each)?.name === read);
-  return name === undefined || settingsOf(name)?.effect !== 'read' ? undefined : chooseOperation(context, name);
+  return name === undefined || settingsOf(name)?.effect !== 'read' ? undefined : choose(name);
 }
 
 /** Returns the read that shows what is there before a change, if the read takes only arguments of the change. */

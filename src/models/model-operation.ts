@@ -19,7 +19,7 @@ import { outlineOf } from './argument-outline.js';
 import { argumentShape } from './argument-schema.js';
 import { changeTexts } from './change-texts.js';
 import { hostPrefixOf } from './check-supported.js';
-import { type ChosenOperation, chooseOperation, type ModelContext } from './chosen-operation.js';
+import type { ChosenOperation, ModelContext } from './chosen-operation.js';
 import type { ProtocolAnswer } from './codec.js';
 import { answerRecord, memberValues } from './convert-values.js';
 import { documentationText, shortenText } from './documentation-text.js';
@@ -45,7 +45,7 @@ import { mayHoldPrivate, type NamedSecret } from './secret-members.js';
 /** @throws ModelError if the operation cannot be offered */
 export function modelOperation(context: ModelContext, operationName: string): Operation {
   const { model, file, loadCodec } = context;
-  const chosen = chooseOperation(context, operationName);
+  const chosen = context.choose(operationName);
   const { operation, settings, name, toolArguments, takes, answerFields, pages } = chosen;
   const { isSecret, isPrivate, isMasked, secretArguments } = chosen;
   const isRead = settings.effect === 'read';

@@ -30,7 +30,7 @@ export async function openService(service: string, source: ServiceSource | undef
     const isRead = effect === 'read';
     const fields = isRead && givesSecrets ? fieldsAtAnyDepth(operation.output.members) : [];
     const secretNames = new Set(fields.map(({ memberName }) => memberName).filter((field) => endOfSecret.test(field)));
-    // Plans say of each deletion that it cannot be undone.
+    // Plans say so of each deletion.
     const isUnclear = !isRead && effect !== 'delete' && own?.irreversible === undefined;
     const settingsOfOperation = operationSettings.parse({
       ...(effect === 'delete' && { costsMoney: false }),

@@ -31,16 +31,13 @@ export function secrecyOf(
     ),
   );
   const isShown = (field: Member) => isNamed(settings.show, field);
-  // `isSecret` is also true for a member that is only named like a secret.
   const isDeclaredSecret = (field: Member) => isNamed(settings.secretNames, field) && !isShown(field);
   const mayHoldSecret = (argument: Member) => !isTokenArgument(argument) || isDeclaredSecret(argument);
   return {
     ...others,
     isSecret,
-    /** Paths of the secret arguments. */
     secretArguments: secretPaths(toolArguments.filter(mayHoldSecret), isSecret),
-    /** True for a field whose value the answer does not show. */
-    // Tokens are never masked, because the next request sends them. `areTokensShown` keeps secret tokens out of the result.
+    /** Tokens are never masked, because the next request sends them. `areTokensShown` keeps secret tokens out of the result. */
     isMasked: (field: Member) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
     /** False if a token of the next page is secret. */
     areTokensShown: () => ![...toolArguments.filter(isTokenArgument), ...getTokenFields()].some(isDeclaredSecret),

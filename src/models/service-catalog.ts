@@ -1,13 +1,14 @@
-import type { Operation, Service } from '../tools/define-operation.js';
+import type { Effect, Operation, Service } from '../tools/define-operation.js';
 import { unknownName } from '../util/did-you-mean.js';
 import { errorName } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { defined, type SafeText, say, words } from '../util/safe-text.js';
+import type { ToolRules } from './chosen-operation.js';
 import type { OpenService } from './open-service.js';
 import type { SearchContext, SearchState, ServiceSearch } from './search/open-search.js';
 import type { ServiceSources } from './service-sources.js';
 
-/** This file finds operations of whole services by names such as `ec2:DescribeVolumes`. Models are loaded when they are first needed. */
+/** This file finds operations of whole services by name. Models are loaded when they are first needed. */
 
 export interface ServiceCatalog {
   readonly services: readonly { readonly name: string; readonly api: Service }[];
@@ -25,14 +26,6 @@ export type OperationLookup =
   | { readonly kind: 'found'; readonly operation: Operation }
   | { readonly kind: 'unknown'; readonly problem: SafeText };
 
-interface ServiceOptions extends SearchContext {
-  /** True if this server has a folder of secrets. */
-  readonly listsSecretNames: boolean;
-}
-
-/** A large model takes about 60 MB. */
-const mostOpen = 4;
-
 /**
  * Creates the catalog of services. An operation that is also a named tool is found as that tool, so that both have the same rules.
  * @param named the named tools
@@ -40,7 +33,7 @@ const mostOpen = 4;
 export function createServiceCatalog(
   sources: ServiceSources,
   named: readonly Operation[],
-  options: ServiceOptions,
+  options: SearchContext & Pick<ToolRules, 'listsSecretNames'>,
 ): ServiceCatalog {
   const services = [...sources].map(([name, { api }]) => ({ name, api }));
   /** The services that were used last are at the end. */
@@ -55,18 +48,17 @@ export function createServiceCatalog(
     opened.delete(service);
     opened.set(service, opening);
     opening.catch(() => opened.delete(service));
-    for (const oldest of [...opened.keys()].slice(0, -mostOpen)) opened.delete(oldest);
+    // A large model takes about 60 MB.
+    for (const oldest of [...opened.keys()].slice(0, -4)) opened.delete(oldest);
     return opening;
   };
 
-  const effects = new Map([
-    ...[...sources].flatMap(([service, { settings }]) =>
-      Object.entries(settings.operations ?? {}).flatMap(([name, { effect }]) =>
-        effect === undefined ? [] : [[`${service}:${name}`, effect] as const],
-      ),
-    ),
-    ...named.flatMap(({ serviceName, effect }) => (serviceName === undefined ? [] : [[serviceName, effect] as const])),
-  ]);
+  const effects = new Map<string, Effect>();
+  for (const [service, { settings }] of sources) {
+    for (const [name, { effect }] of Object.entries(settings.operations ?? {}))
+      if (effect !== undefined) effects.set(`${service}:${name}`, effect);
+  }
+  for (const { serviceName, effect } of named) if (serviceName !== undefined) effects.set(serviceName, effect);
   let searching: ServiceSearch | undefined;
   const serviceSearch = async () => {
     const { createServiceSearch } = await import('./search/open-search.js');

@@ -39,7 +39,7 @@ export type GivenEffects = ReadonlyMap<string, Effect>;
 const weightOf = { name: 1, service: 0.4, argument: 0.2, documentation: 0.3, firstSentence: 0.15 };
 const longestSummary = 76;
 
-/** Returns the operations of a service for `buildIndex`. An operation that the model describes wrongly is left out. */
+/** An operation that the model describes wrongly is left out. */
 export function* entriesOf(
   { service, model, effects }: { readonly service: string; readonly model: Model; readonly effects?: GivenEffects },
   vocabulary: Vocabulary,
@@ -69,7 +69,7 @@ export function* entriesOf(
   }
 }
 
-/** A sentence about the documentation or about limits of the operation, which does not say what the operation does. */
+/** A sentence that does not say what the operation does. */
 const aboutItself =
   /^\W*(?:this|these|we|note|important|end of|deprecated)\b(?:.*\b(?:no|not|only|deprecated|preview|limited|supports?|supported|documentation|recommend|notice)\b|\W*$)/i;
 

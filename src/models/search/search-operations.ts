@@ -97,7 +97,7 @@ function search(source: Source, query: OperationQuery, isAllowed: (entry: Operat
 
 const exactName = 1000;
 
-/** True for the number of an operation that the query and the caller's rights include. */
+/** True for an operation that the query and the caller's rights include. */
 type Filter = (operation: number) => boolean;
 
 /** Asks about each operation once, and only about those that have a word of the question. */
@@ -194,7 +194,6 @@ const isInPhrase = (concepts: readonly Concept[], word: string): boolean =>
 const questions =
   /(?:^|[,.;:] )(?:which|what|who|why|how|is|are|did|does|has|(?:do|have) (?:we|i|you|they|the|my|our)|wh(?:en|ere) (?:is|are|was|were|did))\b|[,.;:] (?:show|list|see|find|tell)\b|\?|ですか|見る|見た|一覧|確認|知りたい|教えて/i;
 
-/** Such as `web02` and `1.29`. */
 const isIdentifier = (word: string): boolean =>
   /\d/.test(word) && !/^(?:ec2|s3|route53|ipv[46]|v\d|x509|k8s|2fa)$/.test(word);
 
@@ -210,7 +209,6 @@ function scoresOf({ index, vocabulary: { commonWords } }: Source, { concepts, is
     let rarity = 0;
     for (const meaning of meanings) rarity = Math.max(rarity, raiseToMeaning(best, index, meaning, mayBeFound));
     const highest = best.reduce((most, score) => Math.max(most, score), 0);
-    // A word that only texts have, and no name, says less.
     const expected = Math.min(rarity, Math.max(highest, rarity * 0.45));
     // Pairs of letters occur in any Japanese text, so they say nothing about how well an operation fits.
     const mostCovered = isPair(text) ? 0 : expected;
@@ -221,7 +219,6 @@ function scoresOf({ index, vocabulary: { commonWords } }: Source, { concepts, is
     total += mostCovered;
     if (isPair(text) || expected > 0 || commonWords.has(text)) continue;
     unknown.push(text);
-    // A long sentence has words about other things.
     total += Math.log(1 + size) * (isShort ? 1 : 0.4);
   }
   return { scores, covered, total, unknown };
@@ -254,7 +251,6 @@ function raiseToMeaning(
   return highest;
 }
 
-/** What a word says about an operation that has it. */
 const rarityOf = ({ entries, postings }: OperationIndex, word: string): number =>
   Math.log(1 + entries.length / (postings.get(word)?.operations.length ?? 1));
 
