@@ -81,7 +81,9 @@ export function serviceFailure(
 
   // Some services repeat a request ID in the error.
   const isNewId = idInError !== undefined && !Object.values(requestIds).includes(idInError);
-  const mayHaveHappened = effectiveStatus >= 500 || mayFollowSuccess.includes(effectiveStatus);
+  // A gateway may answer with 408 after it forwarded the request. 444, 460 and 499 report a request that was cancelled while it ran. 302 and
+  // 303 may follow a success (RFC 9110, section 15.4.4).
+  const mayHaveHappened = effectiveStatus >= 500 || [302, 303, 408, 444, 460, 499].includes(effectiveStatus);
   return failureOf(call, {
     mayHaveHappened,
     problem: problemOf(effectiveStatus, status, error.code, ownCode),
@@ -109,12 +111,6 @@ function problemOf(effectiveStatus: number, status: number, code: string | undef
   const verb = effectiveStatus >= 500 ? words('failed with') : verbBelow500;
   return say`the cloud ${verb} ${code === undefined ? statusText : say`${codeText} (${statusText})`}`;
 }
-
-/**
- * A gateway may answer with 408 after it forwarded the request. 444, 460 and 499 report a request that was cancelled while it ran. 302 and 303
- * may follow a success (RFC 9110, section 15.4.4).
- */
-const mayFollowSuccess: readonly number[] = [302, 303, 408, 444, 460, 499];
 
 /** The failure if a successful answer cannot be read as an answer of the API. */
 export const unreadableAnswer = (

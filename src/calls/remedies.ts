@@ -19,7 +19,6 @@ export const httpFailures: Readonly<
 /** Names of steps, or of choices among steps. Some codes are beginnings of codes. */
 const stepByCode: Readonly<Record<string, string>> = table.codes;
 const stepByStatus: Readonly<Record<string, string>> = table.statuses;
-
 const isStepName = (name: string): name is StepName => Object.hasOwn(table.steps, name);
 
 export const stepNamed = (name: StepName, values?: Values): Next => nextOf(table.steps[name], values);
@@ -44,13 +43,13 @@ function redirected(facts: RemedyFacts): string {
   return host === undefined ? 'redirected' : 'redirectedToHost';
 }
 
-const saysDenied = /denied|permission|permitted|authori[sz]|allowed|forbid|policy|access to/i;
-
 const choices: Readonly<Record<string, (facts: RemedyFacts) => string>> = {
   noSuchBucket: ({ takesRegion }) => (takesRegion ? 'noSuchBucketInRegion' : 'noSuchBucketHere'),
   /** Some stores refuse access for unpaid bills or expired requests, too. */
   accessDenied: ({ error: { message } }) =>
-    message === undefined || saysDenied.test(message) ? 'noPermission' : 'refused',
+    message === undefined || /denied|permission|permitted|authori[sz]|allowed|forbid|policy|access to/i.test(message)
+      ? 'noPermission'
+      : 'refused',
   wrongScope: (facts) => (facts.error.region === undefined ? 'wrongScope' : namedRegion(facts)),
   /** Alibaba OSS, Tencent COS and Huawei OBS accept the bucket only in the host. */
   bucketInHost: ({ endpoint }) => (endpoint.bucketInHost === undefined ? 'virtualStyle' : 'bucketIsInHost'),
@@ -76,9 +75,6 @@ function stepOf(name: string, facts: RemedyFacts): Next {
 /** The error codes, or beginnings of error codes, for which there is advice. */
 export const knownCodes: readonly string[] = Object.keys(stepByCode);
 
-/** The words of Go, nginx, Apache and Tomcat. */
-const plainHttpRefused = /HTTP request (was )?(sent )?to (an )?HTTPS|speaking plain HTTP|requires TLS/i;
-
 function stepByEvidence(status: number, { endpoint: { origin }, error }: RemedyFacts): string | undefined {
   const { host = '', message = '' } = error;
   const leadsToHttps =
@@ -87,7 +83,9 @@ function stepByEvidence(status: number, { endpoint: { origin }, error }: RemedyF
     URL.canParse(host) &&
     // A page that asks for a sign-in may be on another host.
     new URL(host).hostname === new URL(origin).hostname;
-  if (origin.startsWith('http:') && (leadsToHttps || plainHttpRefused.test(message))) return 'https';
+  // The words of Go, nginx, Apache and Tomcat.
+  const refusesHttp = /HTTP request (was )?(sent )?to (an )?HTTPS|speaking plain HTTP|requires TLS/i.test(message);
+  if (origin.startsWith('http:') && (leadsToHttps || refusesHttp)) return 'https';
   if (/virtual[- ](host|style)/i.test(message)) return 'bucketInHost';
   return status >= 400 && host !== '' && /endpoint/i.test(message) ? 'otherEndpoint' : undefined;
 }

@@ -240,6 +240,18 @@ describe('a client that shows views', () => {
     expect(view.parts.map(({ partNumber }) => partNumber)).toEqual([1, 2]);
   });
 
+  test('gets none if there are more pages than one call reads', async () => {
+    let number = 0;
+    const { openClient } = scriptedClient(async () => {
+      number += 1;
+      return page({ parts: [part(number)], next: number });
+    });
+    const { carryOut } = testCaller('http://127.0.0.1:1', { openClient });
+    const outcome = await carryOut(listParts, args, { signal: never, client: 'test 1', hasView: true });
+    expect([number, outcome.kind]).toEqual([defaultReadLimits.pages, 'succeeded']);
+    expect(outcome).not.toHaveProperty('view');
+  });
+
   const { pages: _, followUpRead: _followUp, ...rest } = listParts;
   const { parts: __, ...withoutParts } = listParts.pages ?? {};
   test.each([
