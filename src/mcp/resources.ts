@@ -17,17 +17,15 @@ export interface ResourceTexts {
   readonly translator?: Translator | undefined;
 }
 
-const mimeType = 'text/markdown';
-
-interface Resource {
-  readonly listing: Readonly<Record<'uri' | 'name' | 'title' | 'mimeType', string>> & { readonly description?: string };
+interface Resource extends Readonly<Record<'uri' | 'name' | 'title' | 'mimeType', string>> {
+  readonly description?: string;
   readonly text: () => string | Promise<string>;
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
 const documentOf = (path: string, title: string, description: string, text: Resource['text']): Resource => {
   const [name = path] = path.split('/').slice(-1);
-  return { listing: { uri: `cloudops://${path}`, name, title, description, mimeType }, text };
+  return { uri: `cloudops://${path}`, name, title, description, mimeType: 'text/markdown', text };
 };
 
 /** Only the accounts that the caller may use appear in the texts. */
@@ -60,22 +58,20 @@ export function serveResources(
 
   server.setRequestHandler('resources/list', (_request, context) => {
     const shown = hasViews(context) ? [...documents, ...views] : documents;
-    return { resources: shown.map(({ listing }) => listing) };
+    return { resources: shown.map(({ text: _text, _meta, ...listing }) => listing) };
   });
   // Clients ask for it without being told that there are templates.
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
     // The same address may be written differently.
     const normalized = URL.canParse(uri) ? new URL(uri).href : uri;
-    const resource = [...documents, ...views].find(({ listing }) => listing.uri === normalized);
+    const resource = [...documents, ...views].find((candidate) => candidate.uri === normalized);
     if (resource === undefined) {
-      const uris = documents.map(({ listing }) => listing.uri).join(', ');
+      const uris = documents.map((document) => document.uri).join(', ');
       throw new ResourceNotFoundError(uri, `Not found: ${quote(uri, 200)}. There are ${uris}.`);
     }
-    const { listing, text, _meta } = resource;
-    return {
-      contents: [{ uri, mimeType: listing.mimeType, text: await text(), ...(_meta !== undefined && { _meta }) }],
-    };
+    const { mimeType, text, _meta } = resource;
+    return { contents: [{ uri, mimeType, text: await text(), ...(_meta !== undefined && { _meta }) }] };
   });
 }
 

@@ -45,13 +45,11 @@ const addressOf = (skill: string) => `skill://${skill}/SKILL.md`;
 
 /** A skill as a resource, read from disk at each request. */
 export const skillResource = (skill: string) => ({
-  listing: {
-    uri: addressOf(skill),
-    name: skill,
-    title: `Skill: ${skill.replaceAll('-', ' ')}`,
-    description: skillTable[skill]?.description ?? '',
-    mimeType: 'text/markdown',
-  },
+  uri: addressOf(skill),
+  name: skill,
+  title: `Skill: ${skill.replaceAll('-', ' ')}`,
+  description: skillTable[skill]?.description ?? '',
+  mimeType: 'text/markdown',
   text: () => readSkill(skill),
 });
 

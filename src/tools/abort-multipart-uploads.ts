@@ -139,18 +139,15 @@ function placeOf(input: object): SafeText {
   return buckets.size === 1 ? say`bucket ${bucket}` : counted(buckets.size, 'bucket');
 }
 
-const isYoung = ({ ageHours = 0 }: FoundUpload) => ageHours < 24;
-/** What was not measured may still receive. */
-const mayReceive = ({ isReceiving, size }: FoundUpload) => isReceiving === true || size === undefined;
-
 /** Chooses what a plan lists: nothing young or receiving, unless the caller wants it. */
 function choose(
   answer: Readonly<Record<string, unknown>>,
   { includeActive = false }: { readonly includeActive?: boolean | undefined },
 ): Chosen {
   const all = foundUploads(answer);
-  const old = all.filter((upload) => !isYoung(upload));
-  const quiet = old.filter((upload) => !mayReceive(upload));
+  const old = all.filter(({ ageHours = 0 }) => ageHours >= 24);
+  // What was not measured may still receive.
+  const quiet = old.filter(({ isReceiving, size }) => isReceiving !== true && size !== undefined);
   // Only the first ones are measured, so too many old ones are refused before any are left out.
   const candidates = includeActive ? all : old;
   if (candidates.length > mostUploads) return { kind: 'tooMany', problem: tooMany(candidates) };

@@ -118,3 +118,25 @@ test('other callers do not find it, it is forgotten after a time, and there are 
   clock.time += 16 * 60_000;
   expect(tasks.find(id, 'alice')).toBeUndefined();
 });
+
+test('a read that ends after it was cancelled stays cancelled', async () => {
+  const tasks = createReadTasks(() => new Date(), 1);
+  let end: () => void = () => undefined;
+  const promise = new Promise<{ content: [] }>((resolve) => {
+    end = () => resolve({ content: [] });
+  });
+  const { signal } = new AbortController();
+  const started = await tasks.run(
+    () => promise,
+    { tool: 'list_parts', caller: undefined },
+    signal,
+    () => undefined,
+  );
+  const found = () => tasks.find(String(started.taskId), undefined);
+  found()?.cancel();
+  end();
+  await promise;
+  await Promise.resolve();
+  expect(found()).toMatchObject({ task: { status: 'cancelled' } });
+  expect(found()?.result()).toBeUndefined();
+});

@@ -1,13 +1,12 @@
 import { deflateSync } from 'node:zlib';
-import * as z from 'zod';
 import type { EndedOutcome, Failure, PlanTable } from '../../calls/outcome.js';
 import { fieldsSentence, requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
 import { declineLabel, typePrompt } from '../../changes/typed-name.js';
+import { abortMultipartUploads } from '../../tools/abort-multipart-uploads.js';
 import type { UploadPart } from '../../tools/upload/part.js';
 import { humanBytes, sentences } from '../../util/human.js';
 import { english, type Translator } from '../../util/language.js';
-import { lazy } from '../../util/objects.js';
 import { escapeInvisible } from '../../util/quote.js';
 import {
   sentence as asSentence,
@@ -19,6 +18,7 @@ import {
   type SafeText,
   say,
   textFor,
+  time,
   words,
 } from '../../util/safe-text.js';
 import {
@@ -162,27 +162,26 @@ function changeOutcome(result: EndedOutcome, namesDecision: boolean, write: Writ
   const next =
     (kind === 'partly' ? success.next?.text : undefined) ??
     (continues ? words('It continues in the cloud. Follow it in the console.') : undefined);
+  const isOwn = consent?.text === decisionWays.clicked || consent?.text === decisionWays.asked;
   const things = endedThings(success.answer, write);
   return {
     kind,
     sentence: write(summary),
     isSandbox,
     where: where.map(write),
-    details: sentences(...warnings, ...notes, namesDecision && consent !== undefined && consentText(consent)).map(
-      write,
-    ),
+    details: sentences(
+      ...warnings,
+      ...notes,
+      // The person who sees the view gave it by click or form.
+      namesDecision && isOwn && words('You agreed to it.'),
+      namesDecision && !isOwn && consent !== undefined && say`${asSentence(consent)}.`,
+    ).map(write),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
     ...(next !== undefined && { next: write(next) }),
     ...(things !== undefined && { things }),
   };
 }
-
-/** The person who sees the view gave it by click or form. */
-const consentText = (consent: SafeText) =>
-  consent.text === decisionWays.clicked || consent.text === decisionWays.asked
-    ? words('You agreed to it.')
-    : say`${asSentence(consent)}.`;
 
 function failedOutcome(failure: Failure, write: Write): ChangeOutcome | undefined {
   const { summary, code, status, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
@@ -206,13 +205,15 @@ function failedOutcome(failure: Failure, write: Write): ChangeOutcome | undefine
     ...(codeOfCloud !== undefined && { code: own(codeOfCloud).text }),
     // Only after a rejected change is the next step for people.
     ...(kind === 'rejected' && { next: write(next.text) }),
-    ...(kind === 'unknown' && { next: write(afterUnknown) }),
+    ...(kind === 'unknown' && {
+      next: write(
+        words(
+          'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.',
+        ),
+      ),
+    }),
   };
 }
-
-const afterUnknown = words(
-  'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.',
-);
 
 const kindOfCode: Readonly<Record<string, OutcomeKind>> = {
   WrongName: 'uncounted',
@@ -245,41 +246,32 @@ function cellOf(cell: string, column: string | undefined): string {
   return column === 'Size' && /^\d+$/.test(cell) ? humanBytes(Number(cell)) : cell;
 }
 
-const endedUpload = lazy(() =>
-  z.object({
-    bucket: z.string(),
-    object: z.string(),
-    size: z.number().optional(),
-    initiated: z.iso.datetime().optional(),
-    ending: z.enum(['done', 'gone', 'unverified', 'failed']),
-    code: z.string().optional(),
-  }),
-);
-
-const endings: Readonly<Record<z.output<ReturnType<typeof endedUpload>>['ending'], SafeText>> = {
+const endings: Readonly<Record<string, SafeText>> = {
   done: words('Aborted'),
   gone: words('Gone already'),
   unverified: words('Aborted, but not seen to be gone'),
   failed: words('Failed'),
 };
-const columnsOfEndings = [words('Ending'), words('Object'), words('Bucket'), words('Size'), words('Started')];
 
 /** The uploads that a change has aborted, each with its ending. Undefined for the answer to any other change. */
 function endedThings(answer: object | undefined, write: Write): ShownTable | undefined {
-  const shape = z.object({ uploads: z.array(endedUpload()).min(1), notListed: z.int().catch(0) });
-  const { data } = shape.safeParse({ notListed: 0, ...answer });
-  if (data === undefined) return undefined;
+  const { data } = abortMultipartUploads.output().pick({ uploads: true, notListed: true }).safeParse(answer);
+  if (data === undefined || data.uploads.length === 0) return undefined;
   const rows = data.uploads
     .slice(0, 1000)
-    .map(({ bucket, object, size, initiated = '', ending, code }): string[] => [
-      write(code === undefined ? endings[ending] : say`${endings[ending]} (${quoted(code, 100)})`),
-      quoted(object, 200).text,
-      quoted(bucket, 63).text,
-      size === undefined ? '' : humanBytes(size),
-      initiated,
-    ]);
-  const more = data.notListed + data.uploads.length - rows.length;
-  return { title: write(words('Uploads')), columns: columnsOfEndings.map(write), rows, more };
+    .map(({ bucket = '', object, size, initiated, ending: name, code }): string[] => {
+      const ending = endings[name] ?? own(name);
+      return [
+        write(code === undefined ? ending : say`${ending} (${quoted(code, 100)})`),
+        quoted(object, 200).text,
+        quoted(bucket, 63).text,
+        size === undefined ? '' : humanBytes(size),
+        initiated === undefined ? '' : time(initiated).text,
+      ];
+    });
+  const columns = [words('Ending'), words('Object'), words('Bucket'), words('Size'), words('Started')];
+  const more = (data.notListed ?? 0) + data.uploads.length - rows.length;
+  return { title: write(words('Uploads')), columns: columns.map(write), rows, more };
 }
 
 /** A service may return ETags of any length (characters). */

@@ -16,12 +16,10 @@ export const viewMetaOfTool = (view: ViewName) => ({
 
 /** A view as a resource, read from disk at each request. */
 export const viewResource = (view: ViewName, { inHtml }: Translator = english) => ({
-  listing: {
-    uri: viewUris[view],
-    name: `${view} view`,
-    title: view === 'upload' ? 'A map of the parts of an upload' : 'A change, for a person to decide on',
-    mimeType: viewMimeType,
-  },
+  uri: viewUris[view],
+  name: `${view} view`,
+  title: view === 'upload' ? 'A map of the parts of an upload' : 'A change, for a person to decide on',
+  mimeType: viewMimeType,
   text: async () => (view === 'change' ? inHtml(await readView(view)) : readView(view)),
   _meta: { ui: { csp: {}, prefersBorder: true } },
 });

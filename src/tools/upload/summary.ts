@@ -112,12 +112,11 @@ const percentOf = (done: number, expected: number) =>
 
 /** If the clocks contradict each other, only the times are left. */
 function timeFields(parts: readonly UploadPart[], times: AnswerTimes, bytesLeft: number | undefined) {
-  const known = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
-  const first = known.reduce((least, time) => Math.min(least, time), Number.POSITIVE_INFINITY);
-  const last = known.reduce((most, time) => Math.max(most, time), Number.NEGATIVE_INFINITY);
-  const now = nowOf(times, known.length === 0 ? undefined : last);
+  const known = parts.flatMap(({ uploadedAt }) => (Number.isNaN(uploadedAt) ? [] : uploadedAt)).sort((a, b) => a - b);
+  const [first, last] = [known[0], known.at(-1)];
+  const now = nowOf(times, last);
   const ofAnswer = { checkedAt: times.answeredAt, timesContradict: now.kind === 'contradicted' ? true : undefined };
-  if (known.length === 0) return ofAnswer;
+  if (first === undefined || last === undefined) return ofAnswer;
   const ofParts = { ...ofAnswer, lastUploadedAt: new Date(last).toISOString() };
   if (now.kind !== 'known') return ofParts;
 
