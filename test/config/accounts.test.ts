@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { accountsFileSchema } from '../../src/config/accounts.js';
+import { openAccounts } from '../../src/config/open-accounts.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { load, problems } from '../support/config.js';
 
@@ -74,6 +75,35 @@ test('an account has its own settings, and those of the environment that it does
         keys: { kind: 'process', command: ['keys', '--for', 'a,b'] },
       },
     ],
+  });
+});
+
+test('calls get the rules and the cloud of an account as its settings say', async () => {
+  const opened = openAccounts(accounts(two, { CLOUDOPS_CONFIRM_DELETE: 'click', CLOUDOPS_STORAGE_STYLE: 'virtual' }), {
+    env: {},
+    now: () => new Date(),
+    log: () => undefined,
+    sandbox: undefined,
+  });
+  const [prod, staging] = opened.all;
+  expect(prod).toMatchObject({
+    name: 'prod',
+    description: 'live customers',
+    policy: { readOnly: false, tools: ['restore_instance'], regions: ['jp-east-1', 'jp-west-1'], extensions: [] },
+    confirm: 'human',
+    confirmDelete: 'click',
+    budget: { mostChanges: 5, windowMs: 3_600_000 },
+  });
+  expect(prod?.missingFor('devops')).toEqual([]);
+  expect(staging).toMatchObject({ policy: { tools: undefined }, confirm: 'ask', budget: undefined });
+  const services = { storage: 's3', catalog: 'catalog', devops: 'devops' };
+  expect(await prod?.cloud()).toMatchObject({
+    region: 'jp-east-1',
+    regionIsConfigured: false,
+    endpoints: { devops: 'https://prod.example.com' },
+    signingServices: services,
+    storageHeaders: 'ext',
+    storageStyle: 'virtual',
   });
 });
 
