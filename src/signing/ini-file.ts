@@ -12,7 +12,7 @@ export type Options = ReadonlyMap<string, string>;
  */
 export function parseIni(text: string): Map<string, Options> {
   const sections = new Map<string, Map<string, string[]>>();
-  /** Holds the values that every section has if it does not set them. */
+  /** Values that hold in every section. */
   const defaults = new Map<string, string[]>();
   let section: Map<string, string[]> | undefined;
   let value: string[] | undefined;

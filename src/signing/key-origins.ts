@@ -8,7 +8,6 @@ import type { Credentials } from './sign.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Between two requests (ms). */
 export const servicePauseMs = 5000;
 
 export const givenKeys = (name: SafeText, remedy: SafeText, credentials: Credentials): KeyOrigin => ({

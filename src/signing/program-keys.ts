@@ -51,8 +51,6 @@ export function readProgramKeys(source: NamedSource, stdout: string): TemporaryK
 }
 
 const maximumOutputBytes = 64 * 1024;
-/** Processes that keep the output open are killed this time (ms) after the program's end. */
-const heldOutputMs = 500;
 const stopped = words('was stopped, because this server ends');
 const hasGroups = process.platform !== 'win32';
 
@@ -115,9 +113,9 @@ export async function runProgram(
     });
     // Only the error's code is shown, because the message has the program's arguments.
     child.once('error', (error) => finish(say`cannot be started (${own(textAt(error, 'code') ?? error.name)})`));
-    // The output usually ends (`close`) just after the program (`exit`).
+    // The output usually ends (`close`) just after the program (`exit`). Processes that keep it open are killed.
     child.once('exit', (code, signal) => {
-      outputTimer = setTimeout(() => killAndFinish(problemOf(code, signal)), heldOutputMs);
+      outputTimer = setTimeout(() => killAndFinish(problemOf(code, signal)), 500);
     });
     child.once('close', (code, signal) => finish(problemOf(code, signal)));
   });

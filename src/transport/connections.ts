@@ -10,7 +10,7 @@ export interface Proxies {
   readonly noProxy?: string | undefined;
 }
 
-/** Names that end with `.localhost` are this machine's (RFC 6761, section 6.3). */
+/** Names that end with `.localhost` are this machine's (RFC 6761, section 6.3), but many resolvers do not know them. */
 const loopbackName = (host: string): string => (host.endsWith('.localhost') ? 'localhost' : host);
 
 export function proxyFor(url: URL, { httpProxy, httpsProxy, noProxy = '' }: Proxies): URL | undefined {
@@ -72,7 +72,6 @@ interface Addressed {
 export function createConnections(proxies: Proxies, limits: ExchangeLimits, pipelining: 0 | 1) {
   const { connectMs, headersMs, bodyMs, headerBytes } = limits;
   const options = { pipelining, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
-  // Many resolvers do not know names that end with `.localhost`.
   const lookupHost: LookupFunction = (host, ...rest) => lookup(loopbackName(host), ...rest);
   const connect = skippingInterim(buildConnector({ timeout: connectMs, lookup: lookupHost }), headerBytes);
   const direct = new Agent({ ...options, connect });

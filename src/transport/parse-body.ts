@@ -88,7 +88,7 @@ function parseXml(text: string): Body {
     return malformed('XML', 'it has a document type declaration, which is never read');
   try {
     const value = readValue(parser.parse(text));
-    if (!isElements(value)) return malformed('XML', 'it has no elements');
+    if (!isObject(value)) return malformed('XML', 'it has no elements');
     // The parser accepts a missing end tag.
     const isWellFormed = XMLValidator.validate(text) === true;
     return isWellFormed ? { kind: 'xml', value } : malformed('XML', 'it is cut short or not well-formed');
@@ -99,7 +99,6 @@ function parseXml(text: string): Body {
 
 type Value = string | Value[] | Elements;
 type Elements = { [name: string]: Value };
-const isElements = (value: Value): value is Elements => isObject(value);
 
 /** An element with this name would set the prototype of the object. */
 const prototypeName = '__proto__';

@@ -1,7 +1,6 @@
 import { isObject, leavesOf, parseJson } from '../util/objects.js';
 import { removedFromAnswer } from '../util/quote.js';
 
-/** Finds and removes secrets in answers. */
 export interface Redactor {
   finds(text: string): boolean;
   /** Replaces the texts and field names that contain a secret. */

@@ -98,7 +98,6 @@ export const createSignedClients =
       return (await keys.renewed(refused).catch(() => undefined)) !== undefined;
     };
 
-    /** In milliseconds. */
     const pauseAfter = (reply: AttemptReply, attemptsBefore: number): number | undefined => {
       if (attemptsBefore + 1 >= maximumAttempts || limit.signal.aborted) return undefined;
       const newOffset = offsetMs === 0 ? clockOffset(reply, now()) : undefined;

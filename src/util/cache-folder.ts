@@ -9,8 +9,13 @@ export type CacheProcess = Pick<NodeJS.Process, 'platform' | 'getuid'> & {
 
 /** Makes the folder for caches. Undefined if others can write to it, because they could put code or lies into it. */
 export function privateCacheFolder(process: CacheProcess): string | undefined {
+  const { env, platform } = process;
+  const configured = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
+  const usual: Readonly<Record<string, string>> = { win32: 'AppData/Local', darwin: 'Library/Caches' };
   try {
-    const folder = join(cacheFolder(process), 'cloudops-mcp');
+    const caches =
+      configured !== undefined && isAbsolute(configured) ? configured : join(homedir(), usual[platform] ?? '.cache');
+    const folder = join(caches, 'cloudops-mcp');
     makeFolder(folder);
     // A link would lead to a folder of somebody else. On Windows, the parent folder is already private.
     const status = lstatSync(folder);
@@ -31,14 +36,6 @@ export function makeFolder(folder: string): void {
   } catch (error) {
     if (textAt(error, 'code') !== 'EEXIST') throw error;
   }
-}
-
-function cacheFolder({ env, platform }: CacheProcess): string {
-  const configured = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
-  if (configured !== undefined && isAbsolute(configured)) return configured;
-  const home = homedir();
-  if (platform === 'win32') return join(home, 'AppData', 'Local');
-  return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
 }
 
 /** Lets Node cache compiled code. `enable` is missing before Node 22.1. */
