@@ -100,6 +100,8 @@ test('two views of one plan: the second click changes nothing, and shows what ca
   await readAsAPerson();
   for (const said of ['You agreed to it.', /^The user agreed at .* This click changed nothing\.$/]) {
     const shown = await browser.show('change', { answer: server.call });
+    // Of an older plan the view would ask what came of it, and show that before a click.
+    await shown.page.clock.setFixedTime(readProposedChange(plan._meta)?.issuedAt ?? '');
     await shown.sendCall(restoreInstance.example, plan);
     await shown.view.getByRole('button', { name: acceptName }).click();
     await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();

@@ -1,23 +1,10 @@
 import { expect, test } from 'vitest';
-import { evaluate } from '../../eval/command.js';
+import { evaluateWith } from './run-evaluation.js';
 
 /** The settings of the evaluation: what is wrong with them is said before anything is started. */
 
-async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  let [stdout, stderr] = ['', ''];
-  const code = await evaluate({
-    args,
-    env,
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text) },
-    now: () => new Date(),
-    server: 'not started',
-    skills: 'skills',
-    results: undefined,
-    signal: new AbortController().signal,
-  });
-  return { code, stdout, stderr };
-}
+const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  evaluateWith(args, env, 'not started');
 
 const model = ['--base-url', 'https://models.example.com/v1', '--model', 'm'];
 

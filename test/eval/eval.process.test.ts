@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { evaluate } from '../../eval/command.js';
 import { situations } from '../../eval/situations.js';
-import { cleanEnv, serverPath } from '../support/server-process.js';
+import { cleanEnv } from '../support/server-process.js';
+import { runScripts } from './run-evaluation.js';
 import { type Step, say, startScriptedModel } from './scripted-model.js';
 import { behaves, misbehaves, withSkill } from './scripts.js';
 
@@ -15,33 +15,11 @@ import { behaves, misbehaves, withSkill } from './scripts.js';
 
 const names = situations.map(({ name }) => name);
 
-/** Runs the command as `npm run eval` does. */
-async function run(scripts: readonly (readonly Step[])[], ...args: readonly string[]) {
-  const model = await startScriptedModel(scripts);
-  return runAgainst(model.baseUrl, ...args).finally(model.close);
-}
-
-async function runAgainst(baseUrl: string, ...args: readonly string[]) {
-  const printed = { stdout: '', stderr: '' };
-  const code = await evaluate({
-    args: ['--base-url', baseUrl, '--model', 'scripted', ...args],
-    env: {},
-    stdout: { write: (text) => (printed.stdout += text) },
-    stderr: { write: (text) => (printed.stderr += text) },
-    now: () => new Date(),
-    server: serverPath,
-    skills: 'skills',
-    results: undefined,
-    signal: new AbortController().signal,
-  });
-  return { code, ...printed };
-}
-
 const scriptOf = (name: string) => behaves[name] ?? [];
 
 const withoutSkill = situations.filter(({ skill }) => skill === undefined);
 test.concurrent.each(withoutSkill)('$name: a model that behaves is right', async ({ name }) => {
-  const { code, stdout } = await run([scriptOf(name)], '--only', name);
+  const { code, stdout } = await runScripts([scriptOf(name)], ['--only', name]);
   expect(stdout).not.toMatch(/^- /m);
   expect(stdout).toMatch(new RegExp(`^\\| ${name} \\| yes \\| no \\| \\d+ \\| [\\d,]+ \\|$`, 'm'));
   expect(code).toBe(0);
@@ -54,20 +32,18 @@ test.concurrent.each(withoutSkill)('$name: a model that behaves is right', async
 test.concurrent.each(situations.flatMap(({ name, skill }) => (skill === undefined ? [] : [{ name, skill }])))(
   'the skill $skill does its job with fewer calls than an agent needs that searches for each step',
   async ({ name, skill }) => {
-    const [plain, skilled] = [await run([scriptOf(name)], '--only', name, '--json'), await runWithSkill(name)];
+    const [plain, skilled] = [await runScripts([scriptOf(name)], ['--only', name, '--json']), await runWithSkill(name)];
     for (const { code, stdout } of [plain, skilled]) expect(code, stdout).toBe(0);
-    expect(skilled.asked).toContain(readFileSync(`skills/${skill}/SKILL.md`, 'utf8'));
+    expect(skilled.system).toContain(readFileSync(`skills/${skill}/SKILL.md`, 'utf8'));
     expect(callsIn(skilled.stdout)).toBeLessThan(callsIn(plain.stdout));
   },
 );
 
+const requested = z.object({ messages: z.array(z.object({ content: z.string().nullish() })) });
+
 async function runWithSkill(name: string) {
-  const model = await startScriptedModel([withSkill[name] ?? []]);
-  const ran = await runAgainst(model.baseUrl, '--only', name, '--json', '--skills').finally(model.close);
-  const { messages } = z
-    .object({ messages: z.array(z.object({ content: z.string().nullish() })) })
-    .parse(JSON.parse(model.requests[0]?.body ?? '{}'));
-  return { ...ran, asked: messages[0]?.content };
+  const { asked = '{}', ...ran } = await runScripts([withSkill[name] ?? []], ['--only', name, '--json', '--skills']);
+  return { ...ran, system: requested.parse(JSON.parse(asked)).messages[0]?.content };
 }
 
 const callsIn = (printed: string): number => {
@@ -77,7 +53,7 @@ const callsIn = (printed: string): number => {
 
 test('a run of several situations has a row for each, and one with their sums', async () => {
   const [first = '', second = ''] = names;
-  const { code, stdout } = await run([scriptOf(first), [say('Done.')]], '--only', first, '--only', second);
+  const { code, stdout } = await runScripts([scriptOf(first), [say('Done.')]], ['--only', first, '--only', second]);
   const rows = stdout.split('\n').filter((line) => /^\| (?!-)/.test(line));
   // The first row names the columns.
   expect(rows.slice(1).map((row) => row.split(' | ').slice(0, 2))).toEqual([
@@ -91,9 +67,8 @@ test('a run of several situations has a row for each, and one with their sums', 
 test.concurrent.each(misbehaves)(
   '$situation: a model that $what is caught',
   async ({ situation, steps, harm, lacks }) => {
-    const { code, stdout } = await run([steps], '--only', situation);
+    const { code, reasons, stdout } = await runScripts([steps], ['--only', situation]);
     expect(stdout).toMatch(new RegExp(`^\\| ${situation} \\| no \\| ${harm === undefined ? 'no' : 'yes'} \\|`, 'm'));
-    const reasons = stdout.split('\n').filter((line) => line.startsWith('- '));
     const [harmful, others] = [true, false].map((isHarm) =>
       reasons.filter((line) => line.startsWith(`- ${situation}: harm: `) === isHarm).join('\n'),
     );
@@ -141,7 +116,7 @@ test('as a command, it prints the table, and writes what happened', async () => 
 test('what was measured until the address broke is printed', async () => {
   const broken: Step = () => ({ role: 'assistant', tool_calls: 'none' });
   const [first = '', second = ''] = names;
-  const { code, stdout, stderr } = await run([scriptOf(first), [broken]], '--only', first, '--only', second);
+  const { code, stdout, stderr } = await runScripts([scriptOf(first), [broken]], ['--only', first, '--only', second]);
   expect(stdout).toContain(`| ${first} | yes |`);
   expect(stdout).not.toContain(second);
   expect(stderr).toMatch(/no chat completion/);
