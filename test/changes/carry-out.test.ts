@@ -1,6 +1,4 @@
-import { syncBuiltinESMExports } from 'node:module';
-import timers from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { NotSent } from '../../src/transport/signed-client.js';
 import { say } from '../../src/util/safe-text.js';
@@ -14,26 +12,6 @@ const brokenClient = () => ({
 });
 
 const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };
-
-/** Holds waits of so many milliseconds, and returns what ends them. */
-function holdWaits(lengthMs: number): () => void {
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  const { setTimeout: wait } = timers;
-  const held = vi
-    .spyOn(timers, 'setTimeout')
-    .mockImplementation((ms, value, options) =>
-      ms === lengthMs ? ended.then(() => value as never) : wait(ms, value as never, options),
-    );
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    held.mockRestore();
-    syncBuiltinESMExports();
-  });
-  return end;
-}
 
 test('if the request cannot be signed, nothing was sent, the journal says so, and the call can be made again', async () => {
   const store = memoryStore();
@@ -75,7 +53,7 @@ test('an outcome that cannot be written, and what earlier changes left open, are
 });
 
 test('an outcome that the journal does not take at once is written on, and the answer does not wait for it', async () => {
-  const endWait = holdWaits(10_000);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let take = () => {};
   const taken = new Promise<void>((resolve) => {
     take = resolve;
@@ -90,9 +68,11 @@ test('an outcome that the journal does not take at once is written on, and the a
   const { call, close } = testCaller('http://127.0.0.1:1', { store: { ...memory, end }, openClient: brokenClient });
   const answer = call(restoreInstance, args, { signal: never });
   await vi.waitFor(() => expect(isBegun).toBe(true));
-  endWait();
+  vi.advanceTimersByTime(10_000);
   expect((await answer).text).toContain('note: The outcome is not in the journal yet.');
+  expect(vi.getTimerCount()).toBe(0);
   take();
   await vi.waitFor(async () => expect(await memory.newest({ limit: 99 })).toMatchObject([{ state: 'unknown' }]));
+  vi.useRealTimers();
   await close();
 });
