@@ -52,6 +52,7 @@ describe('an operation is refused with a reason if it needs', () => {
     ['a query with a form', { traits: http('/?a=b'), protocol: 'computing' }, /whole segments/],
     ['no signature', { traits: { 'smithy.api#auth': [] } }, /not signed with Signature Version 4/],
     ['another signature', { traits: { 'smithy.api#auth': ['smithy.api#httpBearerAuth'] } }, /Signature Version 4/],
+    ['a signature that cannot be read', { traits: { 'smithy.api#auth': 'aws.auth#sigv4' } }, /Signature Version 4/],
     [
       'a shape that is missing',
       {
