@@ -136,7 +136,7 @@ test('a read that ends after it was cancelled stays cancelled', async () => {
   found()?.cancel();
   end();
   await promise;
-  await Promise.resolve();
+  await new Promise(setImmediate);
   expect(found()).toMatchObject({ task: { status: 'cancelled' } });
   expect(found()?.result()).toBeUndefined();
 });
