@@ -8,6 +8,8 @@ import type { Credentials } from './sign.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Between two runs (ms), because a program may open a browser. */
+const programPauseMs = 60_000;
 export const servicePauseMs = 5000;
 
 export const givenKeys = (name: SafeText, remedy: SafeText, credentials: Credentials): KeyOrigin => ({
@@ -23,8 +25,7 @@ export function program(name: SafeText, command: readonly string[]): KeyOrigin {
   return {
     name,
     remedy,
-    // A program may open a browser.
-    pauseMs: 60_000,
+    pauseMs: programPauseMs,
     read: async (options) => readProgramKeys({ name, remedy }, await runProgram({ name, remedy }, command, options)),
   };
 }

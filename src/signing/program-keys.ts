@@ -50,7 +50,10 @@ export function readProgramKeys(source: NamedSource, stdout: string): TemporaryK
   return { credentials, expiresAt: Expiration ?? undefined };
 }
 
+const longestRunMs = 10_000;
 const maximumOutputBytes = 64 * 1024;
+/** Milliseconds after the program's end. */
+const heldOutputMs = 500;
 const stopped = words('was stopped, because this server ends');
 const hasGroups = process.platform !== 'win32';
 
@@ -63,7 +66,7 @@ export async function runProgram(
   source: NamedSource,
   [file = '', ...args]: readonly string[],
   { env, stop }: KeyReadOptions,
-  limitMs = 10_000,
+  limitMs = longestRunMs,
 ): Promise<string> {
   if (stop.aborted) throw keySourceError(source, stopped);
   let child: ChildProcess;
@@ -115,7 +118,7 @@ export async function runProgram(
     child.once('error', (error) => finish(say`cannot be started (${own(textAt(error, 'code') ?? error.name)})`));
     // The output usually ends (`close`) just after the program (`exit`). Processes that keep it open are killed.
     child.once('exit', (code, signal) => {
-      outputTimer = setTimeout(() => killAndFinish(problemOf(code, signal)), 500);
+      outputTimer = setTimeout(() => killAndFinish(problemOf(code, signal)), heldOutputMs);
     });
     child.once('close', (code, signal) => finish(problemOf(code, signal)));
   });

@@ -97,6 +97,9 @@ export const refusesKeys = (reply: AttemptReply): boolean =>
   [400, 401, 403].includes(reply.response.status) &&
   refusedKeyCodes.test(readServiceError(reply.body, reply.response.headers).code ?? '');
 
+/** With a larger offset, signatures would be for another day. */
+const maximumOffsetMs = 24 * 60 * 60 * 1000;
+
 /**
  * Returns by how many ms the service's clock is ahead.
  * A gateway with an unset clock may have written `Date`, so the error's time comes first.
@@ -106,8 +109,7 @@ export function clockOffset(reply: AttemptReply, now: Date): number | undefined 
   const { headers } = reply.response;
   const error = readServiceError(reply.body, headers);
   if (commonCode(error) !== 'RequestTimeTooSkewed') return undefined;
-  // With an offset of more than a day, signatures would be for another day.
   return [error.serverTime, headers.date]
     .map((time = '') => (readTime(time) ?? Number.NaN) - now.getTime())
-    .find((offset) => Math.abs(offset) <= 24 * 60 * 60 * 1000);
+    .find((offset) => Math.abs(offset) <= maximumOffsetMs);
 }

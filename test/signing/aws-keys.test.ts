@@ -275,6 +275,10 @@ describe('a role', () => {
     write('.aws/config', program(0));
     const keys = open(profile);
     const refused = await keys.current();
+    // A program may open a browser, so the role waits for its pause.
+    laterMs = minute / 2;
+    await keys.renewed(refused);
+    expect(server.requests).toHaveLength(1);
     laterMs = minute;
     await keys.renewed(refused);
     expect(server.requests.map((request) => signer(request)?.[0])).toEqual(['AK-PROGRAM', 'AK-PROGRAM']);

@@ -61,6 +61,13 @@ test.each<[string, HttpResponse | HttpFailure]>([
   expect(told).not.toMatch(/a-secret|forty|in-tests/);
 });
 
+test('what is read from the text of a reply is given without secrets', async () => {
+  using client = clientFor({ ...answered, body: `echo ${secret}` })(endpointOf(secret), options());
+  const reply = await client.send(request);
+  const read = reply.kind === 'answered' && (await reply.readText((text) => ({ text, length: text.length })));
+  expect(read).toEqual({ text: '[removed: it held a secret]', length: 5 + secret.length });
+});
+
 test('a request is not sent again if the process was suspended in the pause until after the limit of the call', async () => {
   let time = Date.parse('2026-11-21T12:00:00Z');
   const send = vi.fn(async () => ({ ...answered, status: 429 }));
