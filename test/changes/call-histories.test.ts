@@ -315,7 +315,8 @@ test.each(consentModes)('%s: in random histories', async (mode) => {
     fc.asyncProperty(fc.array(step, { maxLength: 25, size: 'max' }), async (steps) => {
       requests += await liveAll(mode, steps);
     }),
-    { numRuns: runs(500) },
+    // With fewer, no history may have a request in a mode in which people rarely agree.
+    { numRuns: Math.max(50, runs(500)) },
   );
   expect(requests).toBeGreaterThan(0);
 });

@@ -473,9 +473,9 @@ export function describeStore(prepare: () => Promise<Place> | Place): void {
     });
 
     test('is read in pages', async () => {
-      for (let hundred = 0; hundred < 12; hundred += 1) {
-        time += 1;
-        await Promise.all(Array.from({ length: 100 }, () => decline()));
+      for (let five = 0; five < 240; five += 1) {
+        if (five % 20 === 0) time += 1;
+        await Promise.all(Array.from({ length: 5 }, () => decline()));
       }
       for (let index = 0; index < 3; index += 1) await decline();
       const entries = await read();
