@@ -48,10 +48,16 @@ const ways: Readonly<Partial<Record<DecisionWay, WayTexts>>> = {
 };
 const textsOf = (way: DecisionWay): WayTexts => ways[way] ?? otherWay;
 
-/** The outcome of a change, with a note if a person on the page has decided. */
+/** The outcome of a change, with a note about who decided on the page. */
 export function outcomeOfState(change: Change, run: Pick<ChangeRun, 'principal' | 'page'>) {
+  const outcome = stateOf(change, run);
   const decision = visibleDecision(change, run.principal);
-  return withNotes(stateOf(change, run), sentences(decision?.way === 'page' && say`${decisionSentence(decision)}.`));
+  if (decision?.way !== 'page') return outcome;
+  const saysThatPersonDecided =
+    outcome.kind === 'succeeded' ? outcome.success.consent !== undefined : decision.kind === 'declined';
+  // The name of the person is still new.
+  if (saysThatPersonDecided && decision.person === undefined) return outcome;
+  return withNotes(outcome, [say`${decisionSentence(decision)}.`]);
 }
 
 /** The outcome of a change, or who has to decide on it. */
