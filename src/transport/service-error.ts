@@ -33,7 +33,7 @@ export function commonCode({ code, message = '' }: ServiceError): string | undef
   return namesInS3.find(([pattern]) => texts.some((text) => pattern.test(text)))?.[1] ?? code;
 }
 
-/** After every other code, the change may have been made. */
+/** Codes of refusals before anything is done. After every other code, the change may have been made. */
 const refusalCode = new RegExp(
   '^(?:Client\\.|AccessDenied|AuthFailure|Authorization|Bad(?:Digest|Request)|Conditional|Conflict|Entity(?:TooLarge|TooSmall)' +
     '|Expired|Forbidden|Illegal|Incomplete(?:Body|Signature)|InsufficientPermission|Invalid|KeyTooLong|Limit(?:Exceeded|Reached)' +
