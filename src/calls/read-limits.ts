@@ -18,6 +18,8 @@ export const defaultReadLimits = {
   valuesOfAll: 1_000_000,
   /** Every call may read this, so that no other call stops a usual one. */
   bytesAlways: mebibyte / 4,
+  /** Step in which larger calls take room, so that they do not stop each other within a page. */
+  bytesOfStep: mebibyte,
 };
 
 type ReadLimits = Readonly<typeof defaultReadLimits>;
@@ -35,10 +37,11 @@ export interface ReadCount extends Disposable, ByteLimit {
 
 /** Returns a function that begins the count of a call. */
 export function createReadCounts(limits: ReadLimits = defaultReadLimits): () => ReadCount {
-  const ofAll = { bytes: 0, values: 0 };
+  const ofAll: Held = { bytes: 0, values: 0 };
   const takeTurn = createTurns();
   return () => {
-    const own = { bytes: 0, values: 0 };
+    const own: Held = { bytes: 0, values: 0 };
+    let room = 0;
     let exceeded: ReachedLimit | undefined;
     return {
       limits,
@@ -47,21 +50,33 @@ export function createReadCounts(limits: ReadLimits = defaultReadLimits): () => 
         return exceeded;
       },
       admit(bytes, values = 0) {
-        const isUsual = own.bytes + bytes <= limits.bytesAlways;
-        if (own.bytes + bytes > limits.bytes || own.values + values > limits.values) exceeded = 'call';
-        else if (!isUsual && (ofAll.bytes + bytes > limits.bytesOfAll || ofAll.values + values > limits.valuesOfAll))
-          exceeded = 'others';
+        const more: Held = { bytes: own.bytes + bytes, values: own.values + values };
+        const moreRoom = roomFor(more, limits);
+        const isUsual = more.bytes <= limits.bytesAlways;
+        const all: Held = { bytes: ofAll.bytes + moreRoom - room, values: ofAll.values + values };
+        if (!isWithin(more, limits.bytes, limits.values)) exceeded = 'call';
+        else if (!isUsual && !isWithin(all, limits.bytesOfAll, limits.valuesOfAll)) exceeded = 'others';
         if (exceeded !== undefined) return false;
-        for (const count of [own, ofAll]) {
-          count.bytes += bytes;
-          count.values += values;
-        }
+        Object.assign(own, more);
+        Object.assign(ofAll, all);
+        room = moreRoom;
         return true;
       },
       [Symbol.dispose]() {
-        ofAll.bytes -= own.bytes;
+        ofAll.bytes -= room;
         ofAll.values -= own.values;
       },
     };
   };
 }
+
+interface Held {
+  bytes: number;
+  values: number;
+}
+
+const isWithin = ({ bytes, values }: Held, mostBytes: number, mostValues: number) =>
+  bytes <= mostBytes && values <= mostValues;
+
+const roomFor = ({ bytes }: Held, { bytesAlways, bytesOfStep }: ReadLimits) =>
+  bytes <= bytesAlways ? bytes : Math.ceil(bytes / bytesOfStep) * bytesOfStep;

@@ -10,6 +10,7 @@ const limits = {
   bytesOfAll: 20,
   valuesOfAll: 50,
   bytesAlways: 2,
+  bytesOfStep: 4,
 };
 
 test.each<[string, [bytes: number, values?: number][], [bytes: number, values?: number]]>([
@@ -31,7 +32,7 @@ test.each<[string, [bytes: number, values?: number][], [bytes: number, values?: 
 test('all calls have no more bytes than all may, until calls end', () => {
   const start = createReadCounts(limits);
   const [first, second] = [start(), start()];
-  expect([first.admit(16), second.admit(4), second.admit(1), second.exceeded]).toEqual([true, true, false, 'others']);
+  expect([first.admit(14), second.admit(4), second.admit(1), second.exceeded]).toEqual([true, true, false, 'others']);
   first[Symbol.dispose]();
   second[Symbol.dispose]();
   expect(start().admit(16)).toBe(true);
