@@ -1,3 +1,5 @@
+import { StringDecoder } from 'node:string_decoder';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
 import type { HttpMethod } from '../tools/define-operation.js';
@@ -170,17 +172,28 @@ function failureOf(
 
 class TooLarge extends Error {}
 
-function decodeResponse(
+/** In one turn. */
+const pieceBytes = 512 * 1024;
+
+async function decodeResponse(
   { head, chunks }: Exchange,
   { bodyBytes }: ExchangeLimits,
   byteLimit: ByteLimit | undefined,
-): HttpResponse {
+): Promise<HttpResponse> {
   if (head === undefined) throw new Error('the response has no final status');
   const compressed = Buffer.concat(chunks);
   const bytes = decompress(compressed, head.headers, bodyBytes);
   // The compressed bytes stay in memory too.
   if (bytes !== compressed && byteLimit?.admit(bytes.length) === false) throw new TooLarge('there is no room for it');
-  return { ...head, body: bytes.toString('utf8') };
+
+  // Joins a character whose bytes are in two pieces.
+  const decoder = new StringDecoder('utf8');
+  let text = '';
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    if (at > 0) await nextTurn();
+    text += decoder.write(bytes.subarray(at, at + pieceBytes));
+  }
+  return { ...head, body: text + decoder.end() };
 }
 
 /** Other bodies may be files that are meant to be compressed. */
