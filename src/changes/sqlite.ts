@@ -225,7 +225,14 @@ const placeIsTaken = (path: string): boolean => regularFile(path) !== undefined;
 function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined) {
   // How long SQLite may stop this process while it waits for a lock (milliseconds).
   const db = new DatabaseSync(path ?? ':memory:', { timeout: 5 });
-  const all = (sql: string, ...values: readonly Value[]): readonly unknown[] => db.prepare(sql).all(...values);
+  // A statement keeps memory outside the heap until it is collected, so each is prepared once.
+  const statements = new Map<string, ReturnType<typeof db.prepare>>();
+  const prepare = (sql: string) => {
+    const statement = statements.get(sql) ?? db.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+  const all = (sql: string, ...values: readonly Value[]): readonly unknown[] => prepare(sql).all(...values);
   return {
     db,
     /** Undefined in memory. */
@@ -233,7 +240,7 @@ function connect(DatabaseSync: Sqlite['DatabaseSync'], path: string | undefined)
     /** Changes if the disk is not mounted any more. */
     folderDevice: path && statSync(dirname(path)).dev,
     all,
-    run: (sql: string, ...values: readonly Value[]): number => Number(db.prepare(sql).run(...values).changes),
+    run: (sql: string, ...values: readonly Value[]): number => Number(prepare(sql).run(...values).changes),
     /** @throws if another version wrote the row */
     store: () => storeSchema().parse(all('select * from cloudops_store')[0]),
   };
