@@ -1,4 +1,3 @@
-import { deflateSync } from 'node:zlib';
 import type { EndedOutcome, Failure, PlanTable } from '../../calls/outcome.js';
 import { fieldsSentence, requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
@@ -25,7 +24,6 @@ import {
   adviceKey,
   type ChangeOutcome,
   changeKey,
-  maximumPacked,
   maximumParts,
   type OutcomeKind,
   outcomeKey,
@@ -49,8 +47,8 @@ export interface Showing {
 /** Returns the `_meta` of a result: the data for views, which models do not read. */
 export function viewMeta(outcome: EndedOutcome, showing: Showing = {}): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
-    const packedParts = packParts(outcome.view.parts);
-    return packedParts === undefined ? {} : { [partsKey]: packedParts };
+    const columns = partColumns(outcome.view.parts);
+    return columns === undefined ? {} : { [partsKey]: columns };
   }
 
   const proposed = proposedChange(outcome, showing);
@@ -276,31 +274,24 @@ function endedThings(answer: object | undefined, write: Write): ShownTable | und
 
 /** A service may return ETags of any length (characters). */
 const longestEtag = 200;
+/** Of all ETags of an upload, in characters: those of about 3,000 parts. */
+const maximumEtags = 100_000;
 
-/** Packs parts for the upload view, without ETags if they do not fit. Undefined if the view could not draw the parts. */
-export function packParts(listedParts: readonly UploadPart[]): string | undefined {
+/** Returns the parts for the upload view. Undefined if the view could not draw them. */
+export function partColumns(listedParts: readonly UploadPart[]): PartColumns | undefined {
   const byNumber = new Map(listedParts.map((part) => [part.partNumber, part]));
   const parts = [...byNumber.values()].sort((a, b) => a.partNumber - b.partNumber);
   if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
     return undefined;
 
-  const columns: PartColumns = {
-    numbers: differences(parts.map(({ partNumber }) => partNumber)),
-    sizes: differences(parts.map(({ size }) => size)),
-    times: differences(parts.map(({ uploadedAt }) => (isWhole(uploadedAt) ? uploadedAt : 0))),
-  };
   // The view shows the ETags.
   const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
-  return pack({ ...columns, etags }) ?? pack(columns);
+  return {
+    numbers: parts.map(({ partNumber }) => partNumber),
+    sizes: parts.map(({ size }) => size),
+    times: parts.map(({ uploadedAt }) => (isWhole(uploadedAt) ? uploadedAt : 0)),
+    ...(etags.join('').length <= maximumEtags && { etags }),
+  };
 }
 
-/** Sums of differences of such numbers are exact. */
-const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
-
-/** Undefined if the text is too long. */
-function pack(columns: PartColumns): string | undefined {
-  const packed = deflateSync(JSON.stringify(columns)).toString('base64');
-  return packed.length <= maximumPacked ? packed : undefined;
-}
-
-const differences = (values: readonly number[]) => values.map((value, index) => value - (values[index - 1] ?? 0));
+const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0;

@@ -117,27 +117,21 @@ export interface ChangeOutcome {
   readonly earlier?: string;
 }
 
-/**
- * Key in the `_meta` of a `list_parts` result: `PartColumns` as JSON, deflated, in base64. ETags hardly deflate, so they are included only
- * if all fit.
- */
-export const partsKey = 'cloudops/parts';
+/** Key of `PartColumns` in the `_meta` of a `list_parts` result. */
+export const partsKey = 'cloudops/parts.2';
 
 /** Key of the advice for people on a refused read. */
 export const adviceKey = 'cloudops/advice';
 
-/** Characters. */
-export const maximumPacked = 64 * 1024;
-
 /** No valid list of parts is longer. */
 export const maximumParts = 10_000;
 
-/** Columns of differences, which deflate well. */
+/** The parts of an upload, by number. Columns, because the names of fields would be most of 10,000 objects. */
 export interface PartColumns {
   readonly numbers: readonly number[];
   readonly sizes: readonly number[];
   /** Zero stands for an unknown time. */
   readonly times: readonly number[];
-  /** An empty text stands for a missing ETag. */
+  /** All or none, because they are longer than the rest. An empty text stands for a missing ETag. */
   readonly etags?: readonly string[];
 }
