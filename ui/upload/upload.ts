@@ -4,6 +4,7 @@ import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
+import { nameText } from '../shared/elements.js';
 import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../shared/read-fields.js';
 import { readParts } from './read-parts.js';
 
@@ -184,7 +185,7 @@ export function partText(
     `${sizeText(size)}${warning}`,
     Number.isNaN(uploadedAt) ? 'time not known' : `arrived ${formatTime(uploadedAt)}`,
   ];
-  if (etag !== undefined) facts.push(`ETag ${etag}`);
+  if (etag !== undefined) facts.push(`ETag ${nameText(etag)}`);
   return facts.join(' · ');
 }
 

@@ -6,7 +6,6 @@ import { abortMultipartUploads } from '../../tools/abort-multipart-uploads.js';
 import type { UploadPart } from '../../tools/upload/part.js';
 import { humanBytes, sentences } from '../../util/human.js';
 import { english, type Translator } from '../../util/language.js';
-import { escapeInvisible } from '../../util/quote.js';
 import {
   sentence as asSentence,
   defined,
@@ -284,8 +283,7 @@ export function partColumns(listedParts: readonly UploadPart[]): PartColumns | u
   if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
     return undefined;
 
-  // The view shows the ETags.
-  const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
+  const etags = parts.map(({ etag = '' }) => etag.slice(0, longestEtag));
   return {
     numbers: parts.map(({ partNumber }) => partNumber),
     sizes: parts.map(({ size }) => size),
