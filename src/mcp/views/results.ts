@@ -117,7 +117,7 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
     expiresAt: new Date(expiresAt).toISOString(),
     accept: write(acceptLabel),
     decline: write(declineLabel),
-    ...(typedName !== undefined && { typePrompt: write(typePrompt(typedName)) }),
+    typePrompt: typedName === undefined ? undefined : write(typePrompt(typedName)),
     // For hosts that do not forward clicks.
     otherWays: onDecisionPage
       ? []
@@ -126,7 +126,7 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
           decideAt !== undefined && say`Open the page for decisions: ${defined(decideAt)}`,
           say`In a terminal, run cloudops-mcp call with the same tool and arguments.`,
         ).map(write),
-    ...(ticket !== undefined && { ticket }),
+    ticket,
   };
 }
 
@@ -160,7 +160,6 @@ function changeOutcome(result: EndedOutcome, namesDecision: boolean, write: Writ
     (kind === 'partly' ? success.next?.text : undefined) ??
     (continues ? words('It continues in the cloud. Follow it in the console.') : undefined);
   const isOwn = consent?.text === decisionWays.clicked || consent?.text === decisionWays.asked;
-  const things = endedThings(success.answer, write);
   return {
     kind,
     sentence: write(summary),
@@ -174,9 +173,9 @@ function changeOutcome(result: EndedOutcome, namesDecision: boolean, write: Writ
       namesDecision && !isOwn && consent !== undefined && say`${asSentence(consent)}.`,
     ).map(write),
     requestIds,
-    ...(sentAt !== undefined && { sentAt }),
-    ...(next !== undefined && { next: write(next) }),
-    ...(things !== undefined && { things }),
+    sentAt,
+    next: next && write(next),
+    things: endedThings(success.answer, write),
   };
 }
 
@@ -199,7 +198,7 @@ function failedOutcome(failure: Failure, write: Write): ChangeOutcome | undefine
       ...notes,
     ).map(write),
     requestIds,
-    ...(codeOfCloud !== undefined && { code: own(codeOfCloud).text }),
+    code: codeOfCloud === undefined ? undefined : own(codeOfCloud).text,
     // Only after a rejected change is the next step for people.
     ...(kind === 'rejected' && { next: write(next.text) }),
     ...(kind === 'unknown' && {
