@@ -23,19 +23,12 @@ import { type ResourceTexts, serveResources } from './mcp/resources.js';
 import { changeToolNames, clickTool, serviceToolNames } from './mcp/server-tools.js';
 import { type CacheLife, serveSkills, skillsExtension, skillsFor } from './mcp/skills.js';
 import { serveTasks, taskAfterCall } from './mcp/tasks.js';
-import {
-  clickToolListing,
-  createToolCatalog,
-  type Offer,
-  type Tool,
-  type ToolCatalog,
-  toolListing,
-} from './mcp/tool-catalog.js';
+import { clickToolListing, type Offer, offerTo, schemasOf, toolListing } from './mcp/tool-catalog.js';
 import { callChangeTool, decideInView } from './mcp/tools-of-changes.js';
 import { type ServiceCall, serviceCall } from './mcp/tools-of-services.js';
 import { type Showing, viewMeta } from './mcp/views/results.js';
 import type { ServiceCatalog } from './models/service-catalog.js';
-import type { Operation } from './tools/define-operation.js';
+import type { JsonSchema, Operation } from './tools/define-operation.js';
 import { countText } from './util/human.js';
 import { english, type Translator } from './util/language.js';
 
@@ -67,12 +60,9 @@ export interface ServerDependencies extends ResourceTexts {
 const unchanging = { listChanged: false };
 
 /** Makes the MCP server of a connection. Uses the low-level `Server`, because the lists of `McpServer` cannot depend on the client. */
-export function createServer(
-  dependencies: ServerDependencies,
-  catalog: ToolCatalog = createToolCatalog(dependencies),
-): Server {
+export function createServer(dependencies: ServerDependencies): Server {
   const { version, principal, protocolVersions, changes, reads } = dependencies;
-  const offer = catalog.offerTo(principal);
+  const offer = offerTo(principal, dependencies);
   const listLife: CacheLife = { ttlMs: dependencies.listLifeMs ?? 60 * 60_000, cacheScope: 'private' };
 
   const server = new Server(
@@ -93,7 +83,7 @@ export function createServer(
   );
 
   const requestOf = (context: ServerContext) => toolRequestOf(server, dependencies, context);
-  serveTools(server, dependencies, catalog.tools, offer, requestOf);
+  serveTools(server, dependencies, offer, requestOf);
   serveTasks(server, { changes, reads, requestOf });
   const skills = skillsFor(offer.tools.map(({ name }) => name));
   const hasViews = (context: ServerContext) => requestOf(context).client.views;
@@ -159,11 +149,11 @@ type ToolResult = CallToolResult | InputRequiredResult;
 function serveTools(
   server: Server,
   dependencies: ServerDependencies,
-  allTools: readonly Tool[],
   offer: Offer,
   requestOf: (requestContext: ServerContext) => ToolRequest,
 ): void {
-  const { services, changes, translator } = dependencies;
+  const { operations, services, changes, translator } = dependencies;
+  const allTools = operations.map((operation) => ({ operation, input: schemasOf(operation).input }));
   const hasChanges = offer.tools.some(({ effect }) => effect !== 'read');
   // Only for clients that show views, because the tool is behind the buttons of the change view.
   const hasClickTool = (client: Client) => client.views && hasChanges;
@@ -213,7 +203,10 @@ async function callToolOfChanges(
   return task ?? toolResult(outcome, undefined, { args });
 }
 
-interface OperationCall extends Pick<Tool, 'operation' | 'input'> {
+interface OperationCall {
+  readonly operation: Operation;
+  /** As hosts see it. */
+  readonly input: JsonSchema;
   readonly args: Readonly<Record<string, unknown>>;
   readonly argumentName?: ArgumentName;
 }

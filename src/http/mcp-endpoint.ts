@@ -7,7 +7,6 @@ import { refusedChange } from '../calls/refusal.js';
 import type { Client } from '../mcp/client.js';
 import { maximumValues, readMessage } from '../mcp/messages.js';
 import { serviceTools } from '../mcp/server-tools.js';
-import { createToolCatalog } from '../mcp/tool-catalog.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
@@ -44,7 +43,6 @@ export function createMcpEndpoint(
   const onFailedLogin = createLimitedLog(now, log, 'login failed');
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
-  const catalog = createToolCatalog(serverOptions);
   const takeTurn = createTurns();
 
   const serveCall = async (
@@ -82,7 +80,7 @@ export function createMcpEndpoint(
       const message = body.length > 16 * 1024 ? await takeTurn(() => parseMessage(body)) : parseMessage(body);
       if (isGone()) return;
       if (principal !== undefined) checkScope(message, principal, [...operations, ...serviceTools], resource);
-      const createSdkServer = () => createServer(ofRequest, catalog);
+      const createSdkServer = () => createServer(ofRequest);
       await serveMessage(createSdkServer, message, request, response, { log, beginSession: session.begin });
     } finally {
       // A change that was sent keeps its place until it ends.

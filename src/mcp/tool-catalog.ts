@@ -24,11 +24,6 @@ import { viewMetaOfTool, viewOf } from './views/view-of-tool.js';
 
 /** This file says which tools a caller is offered, and lists them as clients see them. */
 
-/** An operation with its schemas as hosts see them. */
-export interface Tool extends ToolSchemas {
-  readonly operation: Operation;
-}
-
 export interface OfferedTool extends Omit<ServerTool, 'takesAccount'>, ToolSchemas {
   /** For clients that show views. */
   readonly view?: ViewName | undefined;
@@ -41,8 +36,6 @@ export interface Offer {
   readonly instructions: string;
 }
 
-export type ToolCatalog = ReturnType<typeof createToolCatalog>;
-
 interface Offered {
   readonly operations: readonly Operation[];
   readonly services?: Pick<ServiceCatalog, 'services'> | undefined;
@@ -51,48 +44,23 @@ interface Offered {
 
 const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 
-function schemasOf(name: string): ToolSchemas {
-  const found = schemas[name];
+/** Operations from files bring their schemas. */
+export function schemasOf({ name, schemas: own }: Pick<Operation, 'name' | 'schemas'>): ToolSchemas {
+  const found = own ?? schemas[name];
   if (found === undefined) throw new Error(`${name} is not in src/mcp/schemas.generated.json.`);
   return found;
-}
-
-/** Offers are cached, because each HTTP request has its own MCP server. */
-export function createToolCatalog(offered: Offered) {
-  // Operations from files bring their schemas.
-  const tools = offered.operations.map(
-    (operation): Tool => ({ operation, ...(operation.schemas ?? schemasOf(operation.name)) }),
-  );
-  /** By the scopes; `null` if callers are not authenticated. */
-  const offers = new Map<string, Offer>();
-
-  return {
-    /** Includes tools that the caller may not use. */
-    tools,
-    offerTo(principal: Principal | undefined): Offer {
-      const scopesJson = JSON.stringify(principal?.scopes ?? null);
-      const cached = offers.get(scopesJson);
-      if (cached !== undefined) return cached;
-      // Bounds the cache, because tokens may have any scopes.
-      if (offers.size === 100) offers.clear();
-      const offer = makeOffer(tools, offered, principal);
-      offers.set(scopesJson, offer);
-      return offer;
-    },
-  };
 }
 
 /** Names of services in the instructions, in which some clients search for tools. */
 const mostNames = 12;
 
-function makeOffer(
-  allTools: readonly Tool[],
-  { operations: all, services: { services } = { services: [] }, accounts: allAccounts }: Offered,
+export function offerTo(
   principal: Principal | undefined,
+  { operations: all, services: { services } = { services: [] }, accounts: allAccounts }: Offered,
 ): Offer {
   const accounts = accountsOf(allAccounts, principal);
-  const allowed = allTools
-    .map((tool) => ({ ...tool, allowing: accountsFor(accounts, tool.operation, principal) }))
+  const allowed = all
+    .map((operation) => ({ operation, allowing: accountsFor(accounts, operation, principal) }))
     .filter(({ allowing }) => allowing.length > 0);
   const operations = allowed.map(({ operation }) => operation);
 
@@ -101,7 +69,7 @@ function makeOffer(
     const allowing = accountsForServices(accounts, apis, tool, principal);
     if (allowing.length === 0) return [];
     const view = tool.effect === 'read' ? undefined : 'change';
-    return offeredTool({ ...tool, ...schemasOf(tool.name), view }, accounts, tool.takesAccount ? allowing : []);
+    return offeredTool({ ...tool, ...schemasOf(tool), view }, accounts, tool.takesAccount ? allowing : []);
   });
   const names = services.slice(0, mostNames).map(({ name }) => name);
   if (services.length > mostNames) names.push(`${services.length - mostNames} more services`);
@@ -111,9 +79,9 @@ function makeOffer(
     accounts,
     operations,
     tools: [
-      ...allowed.map(({ operation, input, output, allowing }) => {
+      ...allowed.map(({ operation, allowing }) => {
         const { name, title, description, effect } = operation;
-        const tool = { name, title, description, effect, input, ...(output && { output }), view: viewOf(operation) };
+        const tool = { name, title, description, effect, ...schemasOf(operation), view: viewOf(operation) };
         return offeredTool(tool, accounts, allowing);
       }),
       ...ofServices,
@@ -142,7 +110,7 @@ function changeToolsFor(
     withdraw_change: hasChanges,
     confirm_change: hasChanges && isConfirmable,
   };
-  return changeTools.filter(({ name }) => isOffered[name]).map((tool) => ({ ...tool, ...schemasOf(tool.name) }));
+  return changeTools.filter(({ name }) => isOffered[name]).map((tool) => ({ ...tool, ...schemasOf(tool) }));
 }
 
 /**
@@ -216,6 +184,6 @@ export function toolListing(
 
 /** `decide_change`, which only clients with views list. */
 export const clickToolListing = (client: Client) => ({
-  ...toolListing({ ...clickTool, ...schemasOf(clickTool.name) }, client),
+  ...toolListing({ ...clickTool, ...schemasOf(clickTool) }, client),
   _meta: { ui: { visibility: ['app'] } },
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { packParts } from '../../src/mcp/views/results.js';
+import { partColumns } from '../../src/mcp/views/results.js';
 import { partsKey } from '../../src/mcp/views/view-contract.js';
 import type { UploadPart } from '../../src/tools/upload/part.js';
 import { summarise } from '../../src/tools/upload/summary.js';
@@ -60,6 +60,6 @@ export function uploadResult(
       answer: { view: 'summary', bucket, object, uploadId: 'demo-upload', ...figures },
       ...(account !== undefined && { account }),
     },
-    _meta: { [partsKey]: packParts(parts) },
+    _meta: { [partsKey]: partColumns(parts) },
   };
 }

@@ -4,7 +4,7 @@ import { countTokens } from 'gpt-tokenizer';
 import { afterEach, expect, test } from 'vitest';
 import type { Account, Accounts } from '../../src/calls/account.js';
 import { changeToolNames } from '../../src/mcp/server-tools.js';
-import { createToolCatalog, type Offer } from '../../src/mcp/tool-catalog.js';
+import { type Offer, offerTo } from '../../src/mcp/tool-catalog.js';
 import { createServer } from '../../src/server.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -172,21 +172,18 @@ test.each([
   }
 });
 
-test('what a caller is offered depends on its scopes alone, however many there have been', () => {
-  const offers = createToolCatalog({ operations: [listParts, restoreInstance], accounts: of([prod, staging]) });
-  const to = (...scopes: string[]) => offers.offerTo({ name: `caller ${scopes.length}`, scopes });
+test('what a caller is offered depends on its scopes alone', () => {
+  const offered = { operations: [listParts, restoreInstance], accounts: of([prod, staging]) };
+  const to = (...scopes: string[]) => offerTo({ name: `caller ${scopes.length}`, scopes }, offered);
   const shown = ({ operations, accounts }: Offer) => [
     operations.map(({ name }) => name),
     accounts.all.map(({ name }) => name),
   ];
-  for (let number = 0; number < 300; number += 1) {
-    expect(shown(to('cloudops:read', `cloudops:account:none-${number}`))).toEqual([[], []]);
-    expect(shown(to('cloudops:read', 'cloudops:account:prod'))).toEqual([['list_parts'], ['prod']]);
-    expect(shown(to('cloudops:write', 'cloudops:account:staging'))).toEqual([['restore_instance'], ['staging']]);
-  }
-  expect(shown(offers.offerTo(undefined))).toEqual([
+  expect(shown(to('cloudops:read', 'cloudops:account:none'))).toEqual([[], []]);
+  expect(shown(to('cloudops:read', 'cloudops:account:prod'))).toEqual([['list_parts'], ['prod']]);
+  expect(shown(to('cloudops:write', 'cloudops:account:staging'))).toEqual([['restore_instance'], ['staging']]);
+  expect(shown(offerTo(undefined, offered))).toEqual([
     ['list_parts', 'restore_instance'],
     ['prod', 'staging'],
   ]);
-  expect(to('cloudops:read')).toBe(offers.offerTo({ name: 'another', scopes: ['cloudops:read'] }));
 });

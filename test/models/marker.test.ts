@@ -98,7 +98,7 @@ function toldIn(outcome: EndedOutcome): [where: string, text: string][] {
     ...(plan === undefined ? [] : textsIn('plan', { ...plan, url: '', headers: {}, body: undefined })),
     ...textsIn(
       'view',
-      Object.values(meta).map((one) => ({ ...Object(one), request: '', ticket: '', requestIds: {} })),
+      Object.values(meta).map((one) => ({ ...Object(one), request: '', ticket: '', requestIds: {}, etags: [] })),
     ),
     ['terminal', terminal],
   ];

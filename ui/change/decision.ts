@@ -197,7 +197,10 @@ export function notPassedOn(stage: Stage): Stage {
   if (stage.kind !== 'sending') return stage;
   const { change } = stage;
   if (stage.earlierAcceptLost) return { kind: 'lost', change };
-  // Leaves out the ticket, so that the view shows the other ways to decide in place of the buttons.
-  const { ticket: _, ...undecidable } = change;
-  return { kind: 'open', change: undecidable, note: 'This chat did not pass your click on. Nothing was sent.' };
+  // Without the ticket, the view shows the other ways to decide in place of the buttons.
+  return {
+    kind: 'open',
+    change: { ...change, ticket: undefined },
+    note: 'This chat did not pass your click on. Nothing was sent.',
+  };
 }

@@ -32,9 +32,9 @@ export function readProposedChange(meta: unknown): ProposedChange | undefined {
     accept,
     decline,
     otherWays: textsOf(change.otherWays),
-    ...(issuedAt !== undefined && { issuedAt }),
-    ...(ticket !== undefined && { ticket }),
-    ...(typePrompt !== undefined && { typePrompt }),
+    issuedAt,
+    ticket,
+    typePrompt,
   };
 }
 
@@ -56,13 +56,10 @@ const namedValues = (values: unknown): ProposedChange['defaults'] =>
 export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   const outcome = fieldsOf(fieldsOf(meta)[outcomeKey]);
   const kind = outcomeKinds.find((candidate) => candidate === outcome.kind);
-  const sentence = readText(outcome.sentence);
+  const { sentence, next, earlier, sentAt, code } = textFields(outcome);
   if (kind === undefined || sentence === undefined) return undefined;
 
-  const next = readText(outcome.next);
-  const earlier = readText(outcome.earlier);
   const [things] = tablesIn([outcome.things]);
-  const { sentAt, code } = textFields(outcome);
   const requestIds = Object.entries(fieldsOf(outcome.requestIds)).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
@@ -72,14 +69,14 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
     sentence,
     details: textsOf(outcome.details),
     requestIds: Object.fromEntries(requestIds),
-    ...(outcome.isSandbox === true && { isSandbox: true }),
-    ...(Array.isArray(outcome.where) && { where: textsOf(outcome.where) }),
-    ...(next !== undefined && { next }),
-    ...(things !== undefined && things.rows.length > 0 && { things }),
-    ...(sentAt !== undefined && { sentAt }),
-    ...(code !== undefined && { code }),
-    ...(outcome.isOfPlan === true && { isOfPlan: true }),
-    ...(earlier !== undefined && { earlier }),
+    isSandbox: outcome.isSandbox === true,
+    where: Array.isArray(outcome.where) ? textsOf(outcome.where) : undefined,
+    next,
+    things: things?.rows.length === 0 ? undefined : things,
+    sentAt,
+    code,
+    isOfPlan: outcome.isOfPlan === true,
+    earlier,
   };
 }
 

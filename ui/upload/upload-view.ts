@@ -73,7 +73,7 @@ class UploadView {
       const result = await host.callTool('list_parts', args, answerMs);
       // Read after the call, because the host may have passed a newer result meanwhile.
       const previous = this.#upload;
-      await this.#showResult(result, { newSince: previous });
+      this.#showResult(result, { newSince: previous });
 
       const summary = this.#upload?.summary;
       const isChanged = summary !== undefined && summary !== previous?.summary;
@@ -92,12 +92,15 @@ class UploadView {
   }
 
   /** Shows a result of `list_parts`. Marks the parts that are not in `newSince` as new. Without `newSince`, marks none. */
-  async #showResult(result: ToolResult, { newSince }: { readonly newSince?: Upload | undefined } = {}): Promise<void> {
+  #showResult(result: ToolResult, { newSince }: { readonly newSince?: Upload | undefined } = {}): void {
     this.#page.updateControls({ canRefresh: this.#host?.callsTools === true, isRefreshing: this.#isRefreshing });
-    if (result.isError) return this.#showProblem(errorText(result));
+    if (result.isError) {
+      this.#showProblem(errorText(result));
+      return;
+    }
 
     this.#page.showProblem(undefined);
-    const upload = await readUpload(result, this.#args);
+    const upload = readUpload(result, this.#args);
     this.#upload = upload;
     this.#states = statesOf(upload, newSince);
     this.#page.show(upload, this.#states, this.#formatTime);

@@ -4,8 +4,9 @@ import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
+import { nameText } from '../shared/elements.js';
 import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../shared/read-fields.js';
-import { unpackParts } from './unpack-parts.js';
+import { readParts } from './read-parts.js';
 
 /** The state of an upload at the time of one answer. Sizes are in bytes, and times in milliseconds since 1970. */
 export interface Upload {
@@ -40,11 +41,11 @@ export interface Upload {
 const highestDrawn = 100_000;
 
 /** Reads a result of `list_parts` that is not an error. `args` are those of the call, and name the upload if the answer does not. */
-export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
+export function readUpload({ structured, text, meta }: ToolResult, args: Fields): Upload {
   const answer = fieldsOf(structured.answer);
 
-  // All parts are packed in one text. If that text was cut, or packed by another version, the view shows only figures.
-  const parts = await unpackParts(readText(meta[partsKey]) ?? '');
+  // Without parts that can be read, the view shows only figures.
+  const parts = readParts(meta[partsKey]);
 
   return {
     account: readText(structured.account),
@@ -184,7 +185,7 @@ export function partText(
     `${sizeText(size)}${warning}`,
     Number.isNaN(uploadedAt) ? 'time not known' : `arrived ${formatTime(uploadedAt)}`,
   ];
-  if (etag !== undefined) facts.push(`ETag ${etag}`);
+  if (etag !== undefined) facts.push(`ETag ${nameText(etag)}`);
   return facts.join(' · ');
 }
 

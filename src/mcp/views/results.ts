@@ -1,4 +1,3 @@
-import { deflateSync } from 'node:zlib';
 import type { EndedOutcome, Failure, PlanTable } from '../../calls/outcome.js';
 import { fieldsSentence, requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
@@ -7,7 +6,6 @@ import { abortMultipartUploads } from '../../tools/abort-multipart-uploads.js';
 import type { UploadPart } from '../../tools/upload/part.js';
 import { humanBytes, sentences } from '../../util/human.js';
 import { english, type Translator } from '../../util/language.js';
-import { escapeInvisible } from '../../util/quote.js';
 import {
   sentence as asSentence,
   defined,
@@ -25,7 +23,6 @@ import {
   adviceKey,
   type ChangeOutcome,
   changeKey,
-  maximumPacked,
   maximumParts,
   type OutcomeKind,
   outcomeKey,
@@ -49,8 +46,8 @@ export interface Showing {
 /** Returns the `_meta` of a result: the data for views, which models do not read. */
 export function viewMeta(outcome: EndedOutcome, showing: Showing = {}): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
-    const packedParts = packParts(outcome.view.parts);
-    return packedParts === undefined ? {} : { [partsKey]: packedParts };
+    const columns = partColumns(outcome.view.parts);
+    return columns === undefined ? {} : { [partsKey]: columns };
   }
 
   const proposed = proposedChange(outcome, showing);
@@ -120,7 +117,7 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
     expiresAt: new Date(expiresAt).toISOString(),
     accept: write(acceptLabel),
     decline: write(declineLabel),
-    ...(typedName !== undefined && { typePrompt: write(typePrompt(typedName)) }),
+    typePrompt: typedName === undefined ? undefined : write(typePrompt(typedName)),
     // For hosts that do not forward clicks.
     otherWays: onDecisionPage
       ? []
@@ -129,7 +126,7 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
           decideAt !== undefined && say`Open the page for decisions: ${defined(decideAt)}`,
           say`In a terminal, run cloudops-mcp call with the same tool and arguments.`,
         ).map(write),
-    ...(ticket !== undefined && { ticket }),
+    ticket,
   };
 }
 
@@ -163,7 +160,6 @@ function changeOutcome(result: EndedOutcome, namesDecision: boolean, write: Writ
     (kind === 'partly' ? success.next?.text : undefined) ??
     (continues ? words('It continues in the cloud. Follow it in the console.') : undefined);
   const isOwn = consent?.text === decisionWays.clicked || consent?.text === decisionWays.asked;
-  const things = endedThings(success.answer, write);
   return {
     kind,
     sentence: write(summary),
@@ -177,9 +173,9 @@ function changeOutcome(result: EndedOutcome, namesDecision: boolean, write: Writ
       namesDecision && !isOwn && consent !== undefined && say`${asSentence(consent)}.`,
     ).map(write),
     requestIds,
-    ...(sentAt !== undefined && { sentAt }),
-    ...(next !== undefined && { next: write(next) }),
-    ...(things !== undefined && { things }),
+    sentAt,
+    next: next && write(next),
+    things: endedThings(success.answer, write),
   };
 }
 
@@ -202,7 +198,7 @@ function failedOutcome(failure: Failure, write: Write): ChangeOutcome | undefine
       ...notes,
     ).map(write),
     requestIds,
-    ...(codeOfCloud !== undefined && { code: own(codeOfCloud).text }),
+    code: codeOfCloud === undefined ? undefined : own(codeOfCloud).text,
     // Only after a rejected change is the next step for people.
     ...(kind === 'rejected' && { next: write(next.text) }),
     ...(kind === 'unknown' && {
@@ -276,31 +272,23 @@ function endedThings(answer: object | undefined, write: Write): ShownTable | und
 
 /** A service may return ETags of any length (characters). */
 const longestEtag = 200;
+/** Of all ETags of an upload, in characters: those of about 3,000 parts. */
+const maximumEtags = 100_000;
 
-/** Packs parts for the upload view, without ETags if they do not fit. Undefined if the view could not draw the parts. */
-export function packParts(listedParts: readonly UploadPart[]): string | undefined {
+/** Returns the parts for the upload view. Undefined if the view could not draw them. */
+export function partColumns(listedParts: readonly UploadPart[]): PartColumns | undefined {
   const byNumber = new Map(listedParts.map((part) => [part.partNumber, part]));
   const parts = [...byNumber.values()].sort((a, b) => a.partNumber - b.partNumber);
   if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
     return undefined;
 
-  const columns: PartColumns = {
-    numbers: differences(parts.map(({ partNumber }) => partNumber)),
-    sizes: differences(parts.map(({ size }) => size)),
-    times: differences(parts.map(({ uploadedAt }) => (isWhole(uploadedAt) ? uploadedAt : 0))),
+  const etags = parts.map(({ etag = '' }) => etag.slice(0, longestEtag));
+  return {
+    numbers: parts.map(({ partNumber }) => partNumber),
+    sizes: parts.map(({ size }) => size),
+    times: parts.map(({ uploadedAt }) => (isWhole(uploadedAt) ? uploadedAt : 0)),
+    ...(etags.join('').length <= maximumEtags && { etags }),
   };
-  // The view shows the ETags.
-  const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
-  return pack({ ...columns, etags }) ?? pack(columns);
 }
 
-/** Sums of differences of such numbers are exact. */
-const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
-
-/** Undefined if the text is too long. */
-function pack(columns: PartColumns): string | undefined {
-  const packed = deflateSync(JSON.stringify(columns)).toString('base64');
-  return packed.length <= maximumPacked ? packed : undefined;
-}
-
-const differences = (values: readonly number[]) => values.map((value, index) => value - (values[index - 1] ?? 0));
+const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0;

@@ -47,15 +47,15 @@ export interface ProposedChange {
   /** With secrets as fingerprints. */
   readonly request: string;
   /** ISO 8601. */
-  readonly issuedAt?: string;
+  readonly issuedAt?: string | undefined;
   /** ISO 8601. */
   readonly expiresAt: string;
   readonly accept: string;
   readonly decline: string;
   /** Label of the field for the name of what is deleted. */
-  readonly typePrompt?: string;
+  readonly typePrompt?: string | undefined;
   /** Action token for a click. Absent if the view cannot decide this plan. */
-  readonly ticket?: string;
+  readonly ticket?: string | undefined;
   /** For hosts that do not forward clicks. */
   readonly otherWays: readonly string[];
 }
@@ -101,43 +101,37 @@ export interface ChangeOutcome {
   readonly sentence: string;
   readonly isSandbox?: boolean;
   /** Absent if a plan in the same result shows it. */
-  readonly where?: readonly string[];
+  readonly where?: readonly string[] | undefined;
   readonly details: readonly string[];
   /** By header or field. */
   readonly requestIds: Readonly<Record<string, string>>;
-  readonly next?: string;
+  readonly next?: string | undefined;
   /** The things of the change, each with its ending. */
-  readonly things?: ShownTable;
+  readonly things?: ShownTable | undefined;
   /** ISO 8601. */
-  readonly sentAt?: string;
+  readonly sentAt?: string | undefined;
   /** For the cloud's support. */
-  readonly code?: string;
+  readonly code?: string | undefined;
   /** True if the plan ended so, and no click can send anything any more. */
   readonly isOfPlan?: boolean;
-  readonly earlier?: string;
+  readonly earlier?: string | undefined;
 }
 
-/**
- * Key in the `_meta` of a `list_parts` result: `PartColumns` as JSON, deflated, in base64. ETags hardly deflate, so they are included only
- * if all fit.
- */
-export const partsKey = 'cloudops/parts';
+/** Key of `PartColumns` in the `_meta` of a `list_parts` result. */
+export const partsKey = 'cloudops/parts.2';
 
 /** Key of the advice for people on a refused read. */
 export const adviceKey = 'cloudops/advice';
 
-/** Characters. */
-export const maximumPacked = 64 * 1024;
-
 /** No valid list of parts is longer. */
 export const maximumParts = 10_000;
 
-/** Columns of differences, which deflate well. */
+/** The parts of an upload, by number. Columns, because the names of fields would be most of 10,000 objects. */
 export interface PartColumns {
   readonly numbers: readonly number[];
   readonly sizes: readonly number[];
   /** Zero stands for an unknown time. */
   readonly times: readonly number[];
-  /** An empty text stands for a missing ETag. */
+  /** All or none, because they are longer than the rest. An empty text stands for a missing ETag. */
   readonly etags?: readonly string[];
 }

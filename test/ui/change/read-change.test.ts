@@ -58,6 +58,8 @@ test('an outcome comes back as it was written; what is not text is left out', ()
     ...outcome,
     details: ['a'],
     requestIds: { id: 'x' },
+    isSandbox: false,
+    isOfPlan: false,
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { packParts } from '../../../src/mcp/views/results.js';
+import { partColumns } from '../../../src/mcp/views/results.js';
 import { partsKey } from '../../../src/mcp/views/view-contract.js';
 import type { ToolResult } from '../../../ui/host/host.js';
 import {
@@ -26,7 +26,7 @@ const result = (
 ): ToolResult => ({
   text: 'In words.\n\nAnd in detail.',
   structured: { summary, answer },
-  meta: { [partsKey]: packParts(parts(numbers, size)) },
+  meta: { [partsKey]: partColumns(parts(numbers, size)) },
   isError: false,
 });
 
