@@ -10,7 +10,7 @@ import { outcomeLabel } from './calls/result-text.js';
 import { runRead } from './calls/run-read.js';
 import { carryOut } from './changes/carry-out.js';
 import type { Change } from './changes/change.js';
-import type { ChangeContext, ChangeDependencies, ChangeRun } from './changes/change-context.js';
+import type { ChangeDependencies, ChangeRun } from './changes/change-run.js';
 import { outcomeOfState } from './changes/change-state.js';
 import { withFields } from './changes/conclude-change.js';
 import {
@@ -34,23 +34,23 @@ import { type Log, reasonOf } from './util/log.js';
 /** This file puts together what only calls need. src/runtime.ts loads it at the first call. */
 
 /** Carries out one call. Never rejects because of bad input or the network. */
-export type CallTool = (operation: Operation, args: unknown, context: ChangeContext) => Promise<CallOutcome>;
+export type CallTool = (operation: Operation, args: unknown, context: CallContext) => Promise<CallOutcome>;
 
 /** What can be done with a change by its ID. Never rejects. */
 export interface ChangeTools {
-  get(id: string, context: ChangeContext): Promise<EndedOutcome>;
-  withdraw(id: string, context: ChangeContext): Promise<EndedOutcome>;
-  confirm(confirmed: { readonly id: string; readonly thing: string }, context: ChangeContext): Promise<EndedOutcome>;
+  get(id: string, context: CallContext): Promise<EndedOutcome>;
+  withdraw(id: string, context: CallContext): Promise<EndedOutcome>;
+  confirm(confirmed: { readonly id: string; readonly thing: string }, context: CallContext): Promise<EndedOutcome>;
   /** Decides by a click. Whether the person may see the change is checked before. */
-  click(change: Change, click: Click, context: ChangeContext): Promise<DecisionResult>;
+  click(change: Change, click: Click, context: CallContext): Promise<DecisionResult>;
   /** Goes on with a change of several things whose process has ended. */
   resume(change: Change): Promise<EndedOutcome>;
   /** Finds the change whose proof a view brings back. */
-  findByProof(proof: string, context: ChangeContext): Promise<Change | Refusal>;
+  findByProof(proof: string, context: CallContext): Promise<Change | Refusal>;
   /** A change of the caller as it is now, in the cloud too. */
-  look(id: string, context: ChangeContext): Promise<SeenChange | Refusal>;
+  look(id: string, context: CallContext): Promise<SeenChange | Refusal>;
   /** The outcome for a view or a page. Waits for the end of a decided change. */
-  state(change: Change, context: ChangeContext): Promise<EndedOutcome>;
+  state(change: Change, context: CallContext): Promise<EndedOutcome>;
 }
 
 export interface SeenChange {
@@ -62,7 +62,9 @@ export interface SeenChange {
 }
 
 /** The dependencies of calls that `createCallStack` does not make. */
-export type CallingDependencies = Omit<ChangeDependencies, 'openClient' | 'secretFiles' | 'callRead' | 'heldArguments'>;
+export type CallingDependencies = Omit<OpenedDependencies, 'openClient' | 'secretFiles'>;
+
+type OpenedDependencies = Omit<ChangeDependencies, 'callRead' | 'heldArguments' | 'startCount'>;
 
 export interface CallStackOptions extends CallingDependencies, Omit<SignedClientDependencies, 'httpClient'> {
   readonly proxies: Proxies;
@@ -84,33 +86,28 @@ export function createCallStack(options: CallStackOptions): CallStack {
 }
 
 /** Creates the functions that carry out calls. Every error becomes a failed outcome, and every outcome is logged. */
-export function createCalls(
-  options: Omit<ChangeDependencies, 'callRead' | 'heldArguments'>,
-): Pick<CallStack, 'call' | 'changes'> {
+export function createCalls(options: OpenedDependencies): Pick<CallStack, 'call' | 'changes'> {
   const { accounts, log } = options;
-  const startCount = createReadCounts();
-  const callRead = async (operation: Operation, args: unknown, context: CallContext): Promise<EndedOutcome> => {
+  const callRead: ChangeDependencies['callRead'] = async (operation, args, context) => {
     const outcome = await callTool(operation, args, context);
     // Only for the type: a read never asks its user.
     return outcome.kind === 'inputRequired' ? failed(operation, new Refusal('NeedsHuman'), log) : outcome;
   };
-  const dependencies: ChangeDependencies = { ...options, heldArguments: new Map(), callRead };
-  const runOf = (context: ChangeContext): ChangeRun => ({ ...dependencies, ...context });
+  const startCount = createReadCounts();
+  const dependencies: ChangeDependencies = { ...options, heldArguments: new Map(), callRead, startCount };
+  const runOf = ({ wait = (work) => work(), ...rest }: CallContext): ChangeRun => ({ ...dependencies, ...rest, wait });
 
-  const run = async (operation: Operation, resolution: AccountResolution, context: ChangeContext) => {
-    const { brought } = context;
-    const taken = brought?.kind === 'answer' ? await takeBrought(brought, runOf(context)) : undefined;
+  const carryOutCall = async (operation: Operation, resolution: AccountResolution, run: ChangeRun) => {
+    const taken = await takeBrought(run);
     if (taken !== undefined && taken.kind !== 'notAsked') return taken;
-    const call = await resolveCall(operation, resolution, context, dependencies);
-    return call.kind === 'read'
-      ? runRead(call, { ...dependencies, ...context, startCount })
-      : runChange(call, runOf(context), taken?.change);
+    const call = await resolveCall(operation, resolution, run);
+    return call.kind === 'read' ? runRead(call, run) : runChange(call, run, taken?.change);
   };
 
   /** Logs the outcome of a tool. A refusal and an unexpected error become failures. */
   const ended = async <Outcome extends CallOutcome>(
     tool: Called,
-    { principal }: ChangeContext,
+    { principal }: CallContext,
     result: Promise<Outcome | Refusal>,
     account?: string,
   ): Promise<Outcome | EndedOutcome> => {
@@ -125,7 +122,8 @@ export function createCalls(
     const { stop, signal, principal } = context;
     const resolution = resolveAccount(accounts, operation, args, principal);
     const account = resolution.kind === 'found' ? resolution.name : undefined;
-    const work = (workSignal: AbortSignal) => run(operation, resolution, { ...context, signal: workSignal });
+    const work = (workSignal: AbortSignal) =>
+      carryOutCall(operation, resolution, runOf({ ...context, signal: workSignal }));
     // A read is given up at once at a shutdown, because it changes nothing.
     const isStoppable = operation.effect === 'read' && stop !== undefined;
     const result = isStoppable ? unlessStopped(stop, work, signal) : work(signal);
@@ -139,7 +137,7 @@ export function createCalls(
   const changeTool = (
     name: string,
     id: string,
-    context: ChangeContext,
+    context: CallContext,
     work: (change: Change, run: ChangeRun) => Promise<EndedOutcome | Refusal>,
   ): Promise<EndedOutcome> => {
     const run = runOf(context);
@@ -165,7 +163,7 @@ export function createCalls(
     resume: (change) => {
       const { caller: name, personId, scopes = [], agent, client } = change;
       const principal = name === undefined ? undefined : { name, personId, scopes, agent };
-      const context = { client, principal, signal: new AbortController().signal };
+      const context = { client: { name: client }, principal, signal: new AbortController().signal };
       return changeTool(change.tool, change.id, context, carryOut);
     },
     findByProof: (proof, context) => findByProof(proof, runOf(context)),

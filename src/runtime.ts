@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallingDependencies, CallStack, CallStackOptions, CallTool } from './call-stack.js';
 import { Refusal, refusalFailure } from './calls/refusal.js';
-import { type ChangeDependencies, createInFlightCalls, createQuestionQueue } from './changes/change-context.js';
+import { type ChangeDependencies, createInFlightCalls, createQuestionQueue } from './changes/change-run.js';
 import { journalText } from './changes/journal-text.js';
 import { openStore } from './changes/open-store.js';
 import type { DecisionPage } from './changes/required-consent.js';

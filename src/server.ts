@@ -10,11 +10,10 @@ import {
 import type { CallTool, ChangeTools } from './call-stack.js';
 import type { Accounts } from './calls/account.js';
 import { type AnsweredCall, withinBudget } from './calls/answer-budget.js';
-import type { Wait } from './calls/context.js';
+import type { CallContext } from './calls/context.js';
 import type { EndedOutcome, Question } from './calls/outcome.js';
 import { plainResult, resultText } from './calls/result-text.js';
 import type { ArgumentName } from './calls/validate.js';
-import type { ChangeContext } from './changes/change-context.js';
 import { type Client, clientOf, tasksExtension } from './mcp/client.js';
 import { argumentNameSwapFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
 import { broughtBy, consentForm, waysToAsk } from './mcp/elicitation.js';
@@ -32,7 +31,7 @@ import type { JsonSchema, Operation } from './tools/define-operation.js';
 import { countText } from './util/human.js';
 import { english, type Translator } from './util/language.js';
 
-export interface ServerDependencies extends ResourceTexts {
+export interface ServerDependencies extends ResourceTexts, Pick<CallContext, 'stop' | 'wait'> {
   readonly version: string;
   readonly operations: readonly Operation[];
   readonly services?: ServiceCatalog | undefined;
@@ -50,10 +49,6 @@ export interface ServerDependencies extends ResourceTexts {
   readonly protocolVersions?: readonly string[];
   /** How long clients may keep lists (milliseconds). Default: an hour. */
   readonly listLifeMs?: number;
-  /** Runs work that waits for a person outside the limit of concurrent calls. */
-  readonly wait?: Wait | undefined;
-  /** Aborts when the process shuts down. */
-  readonly stop?: AbortSignal | undefined;
 }
 
 /** Tools and resources do not change while this server runs. */
@@ -98,8 +93,7 @@ interface ToolRequest {
   readonly requestContext: ServerContext;
   /** Sends progress if the client asked for it. */
   readonly report: (progress: string) => void;
-  /** Without the ways to ask the user. */
-  readonly context: ChangeContext;
+  readonly context: CallContext;
   /** Has the data for views, if the client shows them. */
   readonly resultOf: (outcome: EndedOutcome, call?: AnsweredCall) => CallToolResult;
 }
@@ -128,13 +122,14 @@ function toolRequestOf(server: Server, dependencies: ServerDependencies, request
       signal,
       stop,
       wait,
-      onPage: pageReporter(report),
-      hasView: client.views,
-      // Since protocol 2026-07-28, each request declares its client. Before, over HTTP, only its session does.
-      isUnknownClient: requestContext.http !== undefined && envelope === undefined && sessionClient === undefined,
-      client: client.name,
+      client: {
+        ...client,
+        // Since protocol 2026-07-28, each request declares its client. Before, over HTTP, only its session does.
+        isUnknown: requestContext.http !== undefined && envelope === undefined && sessionClient === undefined,
+        ...waysToAsk(client, requestContext, () => report('waiting for the answer of the user'), translator),
+      },
       principal,
-      tracedRequest: requestContext,
+      watch: { onPage: pageReporter(report), tracedRequest: requestContext },
     },
   };
 }
@@ -219,11 +214,12 @@ async function callOperation(
 ): Promise<ToolResult> {
   const swapName = argumentNameSwapFor(client, input);
   const args = swapArguments(clientArgs, swapName);
-  const callContext = { ...context, argumentName: argumentName ?? swapName };
+  const callContext = { ...context, client: { ...context.client, argumentName: argumentName ?? swapName } };
 
   if (operation.effect === 'read') {
     const read: Read = async (signal, reportTo) => {
-      const outcome = await call(operation, args, { ...callContext, signal, onPage: pageReporter(reportTo) });
+      const watch = { ...context.watch, onPage: pageReporter(reportTo) };
+      const outcome = await call(operation, args, { ...callContext, signal, watch });
       if (outcome.kind === 'inputRequired') throw new Error('A read asks nobody.');
       return resultOf(outcome, { operation, args });
     };
@@ -233,13 +229,9 @@ async function callOperation(
     return mayBeTask ? reads.run(read, origin, context.signal, report) : read(context.signal, report);
   }
 
-  if (context.isUnknownClient) noteUnknownClient();
-  const onWaiting = () => report('waiting for the answer of the user');
-  const outcome = await call(operation, args, {
-    ...callContext,
-    ...waysToAsk(client, requestContext, onWaiting, translator),
-    brought: broughtBy(requestContext, translator),
-  });
+  if (context.client.isUnknown) noteUnknownClient();
+  const brought = broughtBy(requestContext, translator);
+  const outcome = await call(operation, args, { ...callContext, brought });
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client, translator);
   const task = client.tasks === true ? await taskAfterCall(outcome, changes, context) : undefined;
   return task ?? resultOf(outcome, { operation, args });

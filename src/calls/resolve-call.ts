@@ -9,7 +9,7 @@ import { textsAt } from '../util/objects.js';
 import { type SafeText, say } from '../util/safe-text.js';
 import type { Account, AccountResolution } from './account.js';
 import { insertSecrets, withoutSecrets } from './call-secrets.js';
-import type { CallContext, CallDependencies } from './context.js';
+import type { CallDependencies, CallRun } from './context.js';
 import { type Cloud, regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
 import { Refusal } from './refusal.js';
@@ -20,8 +20,7 @@ import { type ArgumentName, askWhichIsMeant, validate } from './validate.js';
 export async function resolveCall(
   requestedOperation: Operation,
   resolution: AccountResolution,
-  { principal, argumentName }: CallContext,
-  { operations, services, secretFiles }: CallDependencies,
+  { principal, client: { argumentName }, operations, services, secretFiles }: CallRun,
 ): Promise<ResolvedCall> {
   if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
   if (resolution.kind === 'unclear')
@@ -154,14 +153,11 @@ function unclearAccountRefusal(
 export const secretsIn = ({ operation, input }: Pick<ResolvedCall, 'operation' | 'input'>): readonly string[] =>
   (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
 
-export const clientOptions = (
-  { operation, input }: ResolvedCall,
-  { span, onRetry, signal }: CallContext,
-): SignedClientOptions => ({
+export const clientOptions = ({ operation, input }: ResolvedCall, { signal, watch }: CallRun): SignedClientOptions => ({
   repeatable: operation.effect === 'read',
   secretArguments: secretsIn({ operation, input }),
   isPrivate: operation.isPrivate?.(input) === true,
   signal,
-  span,
-  onRetry,
+  span: watch?.span,
+  onRetry: watch?.onRetry,
 });

@@ -5,7 +5,7 @@ import { countValues } from '../util/objects.js';
 import { counted, listed, longestName, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import { fitsBudget, pickFields } from './answer-budget.js';
-import type { CallContext, CallDependencies } from './context.js';
+import type { CallRun } from './context.js';
 import { wireRequest } from './endpoint.js';
 import { tooManyReads, unreadableAnswer } from './failure.js';
 import type { EndedOutcome, Failure, RequestIds, Success } from './outcome.js';
@@ -18,17 +18,13 @@ import type { ResolvedRead } from './resolved-call.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface ReadRun extends CallContext, CallDependencies {
-  readonly startCount: () => ReadCount;
-}
-
 /** Runs a read: reads its pages, and reduces them to one record. */
-export async function runRead(call: ResolvedRead, run: ReadRun): Promise<EndedOutcome> {
+export async function runRead(call: ResolvedRead, run: CallRun): Promise<EndedOutcome> {
   const { operation, input, fields } = call;
   const reads = operation.manyReads?.(input);
   if (reads !== undefined) return runManyReads(call, reads, run);
   const pages = pagesOf(operation);
-  const hasBudget = pages.endsWithBudget === true && run.wantsWholeAnswer !== true;
+  const hasBudget = pages.endsWithBudget && !run.client.wantsWholeAnswer;
   const fits = (state: unknown) =>
     fitsBudget(answerOf(pages.result(state, input, { mayHaveMore: false }), fields), fields !== undefined);
   using readCount = run.startCount();
@@ -39,7 +35,7 @@ export async function runRead(call: ResolvedRead, run: ReadRun): Promise<EndedOu
   const followUp = await readFollowUp(call, state, run);
   const outcome = outcomeOf(call, (isWhole) => end.recordOf({ followUp, isWhole }), end, run);
   // The view draws all parts of an upload, or none.
-  const parts = run.hasView === true && !isCut ? pages.parts?.(state, input) : undefined;
+  const parts = run.client.views && !isCut ? pages.parts?.(state, input) : undefined;
   return { ...outcome, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
 
@@ -47,10 +43,11 @@ function outcomeOf(
   { operation, input, fields, isOffered }: ResolvedRead,
   recordOf: (isWhole: boolean) => Fields,
   { warnings, requestIds, retriedAttempts }: ReadFacts,
-  { wantsWholeAnswer = false }: CallContext,
+  { client }: CallRun,
 ): Extract<EndedOutcome, { kind: 'succeeded' }> {
   // The marker of a shortened record leads on from its last entry, so that no entry is lost between two calls.
-  const isWhole = wantsWholeAnswer || (fields !== undefined && fitsBudget(pickFields(recordOf(true), fields), true));
+  const isWhole =
+    client.wantsWholeAnswer === true || (fields !== undefined && fitsBudget(pickFields(recordOf(true), fields), true));
   const record = recordOf(isWhole);
   const answer = answerOf(record, fields);
   const names = Object.keys(record);
@@ -81,13 +78,13 @@ interface ReadingMany {
   readonly readCount: ReadCount;
   readonly readSoFar: ReadSoFar;
   /** Its signal aborts when the time of the call is over. */
-  readonly run: ReadRun;
+  readonly run: CallRun;
   reads: number;
   stopReason?: SafeText | undefined;
 }
 
 /** Makes the reads that an operation asks for, within the limits of one call. */
-async function runManyReads(call: ResolvedRead, reads: ManyReads, run: ReadRun): Promise<EndedOutcome> {
+async function runManyReads(call: ResolvedRead, reads: ManyReads, run: CallRun): Promise<EndedOutcome> {
   using readCount = run.startCount();
   const { readsAtATime, milliseconds } = readCount.limits;
   using limit = timeLimit(milliseconds, run.signal);
@@ -103,7 +100,7 @@ async function runManyReads(call: ResolvedRead, reads: ManyReads, run: ReadRun):
         if (end.kind === 'failed') return end;
         ends.push(end);
       }
-      run.onPage?.(reading.reads, readSoFar.entries);
+      run.watch?.onPage?.(reading.reads, readSoFar.entries);
     }
     step = reads.next(ends);
   }
@@ -152,7 +149,7 @@ function limitOf({ readCount, readSoFar, run: { signal }, reads }: ReadingMany):
 }
 
 /** Returns undefined if the follow-up read is not allowed, fails, or takes too long. */
-async function readFollowUp(call: ResolvedRead, state: unknown, run: ReadRun): Promise<Fields | undefined> {
+async function readFollowUp(call: ResolvedRead, state: unknown, run: CallRun): Promise<Fields | undefined> {
   const { followUpRead } = call.operation;
   const input = followUpRead?.input(call.input, state);
   if (followUpRead === undefined || input === undefined) return undefined;
@@ -171,12 +168,13 @@ async function readPart(
   call: ResolvedRead,
   { operation, input }: { readonly operation: Operation; readonly input: Fields },
   readCount: ReadCount,
-  run: ReadRun,
+  run: CallRun,
 ): Promise<ReadEnd> {
   const { account, accountName: name, endpoint } = call;
   const cloud = await account.cloud();
   const resolved = await resolveRequest(operation, input, cloud, { account, name }, endpoint.region);
-  return await readPages({ ...call, operation, input, ...resolved }, readCount, { ...run, onPage: undefined });
+  const silentRun = { ...run, watch: { ...run.watch, onPage: undefined } };
+  return await readPages({ ...call, operation, input, ...resolved }, readCount, silentRun);
 }
 
 type PageReducer = Omit<NonNullable<Operation['pages']>, 'page'>;
@@ -214,7 +212,7 @@ type ReadEnd = PagesRead | FailedRead;
 async function readPages(
   call: ResolvedRead,
   readCount: ReadCount,
-  run: ReadRun,
+  run: CallRun,
   fits?: (state: unknown) => boolean,
 ): Promise<ReadEnd> {
   const { input } = call;
@@ -253,7 +251,7 @@ async function readPages(
     starts.add(startText);
     if (number >= limits.pages || readSoFar.entries >= limits.entries)
       return end({ firstUnread: start, limit: 'call' });
-    run.onPage?.(number, readSoFar.entries);
+    run.watch?.onPage?.(number, readSoFar.entries);
   }
 }
 

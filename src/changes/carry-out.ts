@@ -15,7 +15,7 @@ import { reasonOf, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Begun, type Change, type Ending, noOptions } from './change.js';
-import type { ChangeRun } from './change-context.js';
+import type { ChangeRun } from './change-run.js';
 import { stateOf } from './change-state.js';
 import { partId } from './change-table.js';
 import {
@@ -54,7 +54,7 @@ async function carryOutCall(change: Change, call: ResolvedChange, run: ChangeRun
   const signal = isWhole ? new AbortController().signal : run.signal;
   // A process that shuts down waits for changes in flight.
   const ended = run.inFlight.track(signal, (tracked) => beginAndSend(change, call, { ...run, signal: tracked }));
-  if (!isWhole || run.wantsWholeAnswer === true) return ended;
+  if (!isWhole || run.client.wantsWholeAnswer) return ended;
   const stillRuns = async () => stateOf((await run.store.find(change.id).catch(() => undefined)) ?? change, run);
   // A call waits this long (milliseconds). Then `get_change` tells the end.
   return Promise.race([ended, delay(25_000, undefined, { ref: false }).then(stillRuns)]);

@@ -16,7 +16,7 @@ import {
   words,
 } from '../util/safe-text.js';
 import type { Change, Decision, DecisionOptions, DecisionWay } from './change.js';
-import type { ChangeRun } from './change-context.js';
+import type { ChangeRun } from './change-run.js';
 import { withChangeId, withNotes } from './conclude-change.js';
 import { longestReason } from './decline-reason.js';
 import { addressOf, type DecisionPage, whoDecides } from './required-consent.js';
@@ -49,7 +49,7 @@ const ways: Readonly<Partial<Record<DecisionWay, WayTexts>>> = {
 const textsOf = (way: DecisionWay): WayTexts => ways[way] ?? otherWay;
 
 /** The outcome of a change, with a note about who decided on the page. */
-export function outcomeOfState(change: Change, run: Pick<ChangeRun, 'principal' | 'page'>) {
+export function outcomeOfState(change: Change, run: ChangeRun) {
   const outcome = stateOf(change, run);
   const decision = visibleDecision(change, run.principal);
   if (decision?.way !== 'page') return outcome;

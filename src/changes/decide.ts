@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { waitForPerson } from '../calls/context.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { auditScope } from '../calls/policy.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
@@ -14,7 +13,7 @@ import { own, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import { carryOut } from './carry-out.js';
 import type { Change, Decision } from './change.js';
-import { afterStoreFailure, type ChangeRun, ofCaller } from './change-context.js';
+import { afterStoreFailure, type ChangeRun, ofCaller } from './change-run.js';
 import { type LateDecision, lateDecision, lateOutcome, refusalOf, thingOf, toldOutcome } from './change-state.js';
 import { duplicateWindowMs } from './change-table.js';
 import { longestReason } from './decline-reason.js';
@@ -133,7 +132,7 @@ export function refusalOfClick({ options, ageMs, typedName }: Change, click: Cli
 export async function confirmChange(change: Change, thing: string, run: ChangeRun): Promise<CallResult> {
   const decision = { kind: 'approved', way: 'confirmed' } as const;
   if (change.state !== 'waiting') return lateOutcome(change, decision, run.principal);
-  const refusal = refusalOfConfirmation(change, thing, run.client) ?? (await againstAsking(run, change));
+  const refusal = refusalOfConfirmation(change, thing, run.client.name) ?? (await againstAsking(run, change));
   if (refusal !== undefined) return refusal;
   // A plan that cannot be carried out now still waits.
   const call = await resolveAgain({ ...change, decision }, run);
@@ -170,7 +169,7 @@ export async function againstAsking(
   const all = await refusedChanges(run);
   if (all instanceof Refusal) return all;
   const recent = all.filter(({ decidedAgoMs = 0 }) => decidedAgoMs < duplicateWindowMs);
-  const ofClient = recent.filter(({ client }) => run.principal !== undefined || client === run.client);
+  const ofClient = recent.filter(({ client }) => run.principal !== undefined || client === run.client.name);
   if (ofClient.filter(isDeclined).length >= mostDeclined) return new Refusal('TooManyRefusals');
   const interrupted = ofClient.filter(
     ({ state, decision, options }) => state === 'withdrawn' && decision?.way === 'withdrawn' && options.byForm,
@@ -231,7 +230,7 @@ export async function awaitEnd(first: Change, run: ChangeRun): Promise<Change> {
     }
   };
   if (statusWaitMs > 0 && isOpen(change))
-    await waitForPerson(run, poll).catch((error: unknown) => {
+    await run.wait(poll).catch((error: unknown) => {
       // No place to wait outside the limit of concurrent calls.
       if (!(error instanceof Refusal)) throw error;
     });

@@ -1,13 +1,13 @@
 import type { EndedOutcome, Success } from '../calls/outcome.js';
 import { Refusal } from '../calls/refusal.js';
 import { findOperation } from '../models/service-catalog.js';
-import type { Follow } from '../tools/define-operation.js';
+import type { Follow, Operation } from '../tools/define-operation.js';
 import { forAgent, type Next, next } from '../tools/next.js';
 import { textsAt } from '../util/objects.js';
 import { join, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import type { Change } from './change.js';
-import type { ChangeRun } from './change-context.js';
+import type { ChangeRun } from './change-run.js';
 import type { Followed, FollowState, Seen } from './change-table.js';
 import { followArguments } from './conclude-change.js';
 import { resolveStored } from './stored-call.js';
@@ -19,8 +19,6 @@ import { resolveStored } from './stored-call.js';
 
 /** In characters. */
 const longestValue = 200;
-
-type Operation = ChangeRun['operations'][number];
 
 interface FollowedChange {
   readonly change: Change;
@@ -129,9 +127,8 @@ async function judgeRead(read: ProgressRead | Refusal, follow: Follow, run: Chan
   const unread = (code: string) => see(say`its progress could not be read: ${quoted(code, longestValue)}`);
   if (read.kind === 'refused') return unread(read.code);
 
-  const { onPage: _, hasView: __, ...context } = run;
   using limit = timeLimit(10_000, run.signal);
-  const outcome = await run.callRead(read.operation, read.args, { ...context, signal: limit.signal });
+  const outcome = await run.callRead(read.operation, read.args, { ...run, signal: limit.signal });
   if (outcome.kind === 'succeeded') return judgeAnswer(outcome.success.answer ?? {}, follow, see);
   const { code, serviceSays } = outcome.failure;
   // Another program between may answer 404, too, but without a code of the service.

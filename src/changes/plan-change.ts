@@ -26,7 +26,7 @@ import {
   words,
 } from '../util/safe-text.js';
 import type { BudgetState, Change, NewChange, State, Subject } from './change.js';
-import { afterStoreFailure, type ChangeRun, ofCaller } from './change-context.js';
+import { afterStoreFailure, type ChangeRun, ofCaller } from './change-run.js';
 import { type FollowedCall, stepToVerify } from './conclude-change.js';
 import { acceptOf, canBeShown, makePlan, pastedSecrets, questionText, shortQuestion } from './plan.js';
 import { requestDigest, requestKey } from './stored-call.js';
@@ -52,7 +52,11 @@ export async function planChange(
   run: ChangeRun,
 ): Promise<PlannedChange | Refusal> {
   const { operation, control, account } = call;
-  const { principal, client, now } = run;
+  const {
+    principal,
+    client: { name: client },
+    now,
+  } = run;
   const duplicate = await findDuplicate(call, run);
   const viewer = visibleCaller(principal);
   // Nothing is sent, and the plan warns of the repetition.
@@ -103,7 +107,7 @@ export function rowOf(
   call: ResolvedChange,
   plan: Plan,
   given: Pick<NewChange, 'id' | 'caller' | 'personId' | 'scopes' | 'agent' | 'client' | 'repeats'>,
-  { namesPrivate, run: { keys } }: { readonly namesPrivate: boolean; readonly run: Pick<ChangeRun, 'keys'> },
+  { namesPrivate, run: { keys } }: { readonly namesPrivate: boolean; readonly run: ChangeRun },
 ): PlannedChange['row'] {
   const { operation, change, endpoint, account, keyId, args, input, budget, list } = call;
   const isPrivate = namesPrivate || operation.isPrivate?.(input) === true;
@@ -169,8 +173,8 @@ const allowedRepetition = ({ operation, control }: ResolvedChange, duplicate: Ch
   operation.repeatable === true || (control.allowRepeat && (duplicate?.id ?? false));
 
 /** A terminal shows the whole plan. */
-const questionFor = (plan: Plan, call: ResolvedChange, { elicitor, questionLimits, now }: ChangeRun) =>
-  elicitor && (elicitor.isDirect ? shortQuestion : questionText)(plan, call, questionLimits, now());
+const questionFor = (plan: Plan, call: ResolvedChange, { client, questionLimits, now }: ChangeRun) =>
+  client.elicitor && (client.elicitor.isDirect ? shortQuestion : questionText)(plan, call, questionLimits, now());
 
 /** The facts that `viewer` may know about an earlier change. Undefined for a change of another caller. */
 function factsOf(change: Change, viewer: string | undefined): EarlierCall | undefined {

@@ -1,4 +1,4 @@
-import { unlessStopped, waitForPerson } from '../calls/context.js';
+import { type Elicitor, type FormResponse, unlessStopped, type Visit } from '../calls/context.js';
 import type { CallOutcome, EndedOutcome, Failure, Question } from '../calls/outcome.js';
 import { Refusal, tooLargeToShow } from '../calls/refusal.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
@@ -9,7 +9,7 @@ import { withoutUndefined } from '../util/objects.js';
 import { exact, forReader, join, own, quoted, type SafeText, say, shortNames, time, words } from '../util/safe-text.js';
 import { carryOut } from './carry-out.js';
 import { type Change, type Decision, type DecisionOptions, noOptions } from './change.js';
-import type { Brought, ChangeRun, Elicitor, FormResponse, Guide, Visit } from './change-context.js';
+import type { ChangeRun } from './change-run.js';
 import { lateOutcome, outcomeOfState, thingOf } from './change-state.js';
 import {
   againstAsking,
@@ -48,7 +48,8 @@ export async function runChange(
     return replaced instanceof Refusal ? replaced : planAndAnswer(call, replaced, run);
   }
   // A client that could not ask is not asked again.
-  const outcome = await planAndAnswer(call, unasked, { ...run, elicitor: undefined });
+  const client = { ...run.client, elicitor: undefined };
+  const outcome = await planAndAnswer(call, unasked, { ...run, client });
   // Without a new plan in its place, the question would wait for nobody.
   if (outcome.kind === 'refused') await withdraw(unasked, run);
   return outcome;
@@ -64,12 +65,12 @@ async function planAndAnswer(
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
   const { account, control, operation } = given;
-  const { elicitor, principal, brought } = run;
+  const { client, principal, brought } = run;
   const call = await readBefore(given, run);
   if (call.kind !== 'change') return call;
 
-  const mayAsk = elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
-  using _turn = mayAsk ? await waitForPerson(run, () => run.questions.enter(principal?.name)) : undefined;
+  const mayAsk = client.elicitor !== undefined && !control.planOnly && modesWithPerson.includes(account.confirm);
+  using _turn = mayAsk ? await run.wait(() => run.questions.enter(principal?.name)) : undefined;
   // The server may have been stopped while the call waited for its turn.
   if (mayAsk && run.stop?.aborted === true) return new Refusal('Stopping');
   const planned = await planChange(call, replaced, run);
@@ -80,7 +81,7 @@ async function planAndAnswer(
     mode: account.confirm,
     planOnly: control.planOnly,
     question,
-    hasView: run.hasView === true,
+    hasView: client.views === true,
     page: run.page?.kind ?? 'none',
     agreed: brought?.kind === 'consent',
     isUnknownPerson: principal !== undefined && principal.personId === undefined,
@@ -88,7 +89,7 @@ async function planAndAnswer(
   run.log('info', 'consent', { tool: operation.name, decision: step.kind, caller: principal?.name });
   switch (step.kind) {
     case 'refuse':
-      return new Refusal('NeedsHuman', [step.problem], run.isUnknownClient ? { next: reconnect } : {});
+      return new Refusal('NeedsHuman', [step.problem], question === 'unknown' ? { next: reconnect } : {});
     case 'given': {
       const added = await addChange(planned, noOptions, run, { approved: { kind: 'approved', way: step.way } });
       return added.kind === 'refused' ? added : await carryOut(added.change, run);
@@ -117,11 +118,12 @@ const unsent = ({ operation }: ResolvedChange, failure: Failure) => {
 async function chooseThings(
   call: ResolvedChange,
   many: NonNullable<ResolvedChange['operation']['many']>,
-  { hasView: _, ...run }: ChangeRun,
+  run: ChangeRun,
 ): Promise<Read> {
   const { input, accountName: account } = call;
   const args = withoutUndefined({ ...many.findInput(input), account });
-  const outcome = await run.callRead(many.find, args, { ...run, wantsWholeAnswer: true });
+  const client = { ...run.client, wantsWholeAnswer: true };
+  const outcome = await run.callRead(many.find, args, { ...run, client });
   if (outcome.kind === 'failed') return unsent(call, outcome.failure);
   const { answer = {}, warnings } = outcome.success;
   const chosen = many.choose(answer, input);
@@ -139,7 +141,7 @@ async function chooseThings(
 async function runPreflight(
   call: ResolvedChange,
   preflight: NonNullable<ResolvedChange['operation']['preflight']>,
-  { onPage: _, hasView: __, ...run }: ChangeRun,
+  run: ChangeRun,
 ): Promise<Read> {
   const readArguments = preflight.input(call.input);
   if (readArguments === undefined) return call;
@@ -201,7 +203,7 @@ async function addChange(
 
 async function askAndCarryOut(planned: PlannedChange, run: ChangeRun): Promise<CallOutcome | Refusal> {
   // Frees the call's place while a person is asked. The decision is stored before the call waits for a new place.
-  const answer = await waitForPerson(run, () => askUser(planned, run));
+  const answer = await run.wait(() => askUser(planned, run));
   if (answer.kind === 'notAsked') return runChange(planned.call, run, answer.change);
   return answer.kind === 'approved' ? carryOut(answer.change, run) : answer;
 }
@@ -214,7 +216,7 @@ interface NotAsked {
 
 async function askUser(planned: PlannedChange, run: ChangeRun) {
   const { question, row } = planned;
-  const { elicitor } = run;
+  const { elicitor } = run.client;
   // The client may have cancelled the call while it waited for its turn.
   if (run.signal.aborted || elicitor === undefined || question === undefined)
     return new Refusal('NobodyAsked', [say`the client cancelled the call before anybody was asked`]);
@@ -288,12 +290,12 @@ async function questionState(
   { question }: PlannedChange,
   run: ChangeRun,
 ): Promise<ConsentRequest['question'] | Refusal> {
-  if (run.elicitor === undefined) return run.isUnknownClient === true ? 'unknown' : 'none';
+  if (run.client.elicitor === undefined) return run.client.isUnknown ? 'unknown' : 'none';
   if (question === undefined) return 'unfit';
   const refused = await refusedChanges(run);
   if (refused instanceof Refusal) return refused;
   // A program that has answered before would answer again.
-  return refused.some(({ client, decision }) => client === run.client && decision?.way === 'program')
+  return refused.some(({ client, decision }) => client === run.client.name && decision?.way === 'program')
     ? 'unfit'
     : 'fits';
 }
@@ -326,13 +328,12 @@ const notReplaced = (problem: Refusal['problems'][number]): Refusal =>
   });
 
 /**
- * Takes what a call brings back from the person whom an earlier call asked.
+ * Takes the answer to the question of an earlier call, if the call brings one.
  * @returns the change itself if the client could not ask, so that the call plans again
  */
-export async function takeBrought(
-  { proof, visit, responseTo }: Extract<Brought, { kind: 'answer' }>,
-  run: ChangeRun,
-): Promise<CallOutcome | Refusal | NotAsked> {
+export async function takeBrought(run: ChangeRun): Promise<CallOutcome | Refusal | NotAsked | undefined> {
+  if (run.brought?.kind !== 'answer') return undefined;
+  const { proof, visit, responseTo } = run.brought;
   const change = await findByProof(proof, run);
   if (change instanceof Refusal) return change.code === 'StateUnavailable' ? change : new Refusal('UnknownChange');
   if (!change.options.byForm) return takeVisit(change, visit, run);
@@ -359,7 +360,7 @@ async function answerWithPlan(
   planned: PlannedChange,
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
-  const { page, now, questionLimits, guide } = run;
+  const { page, now, questionLimits } = run;
   const { call, row } = planned;
   const added = await addIfOpen(planned, options, run);
   // With `planOnly`, the plan is shown all the same.
@@ -370,24 +371,25 @@ async function answerWithPlan(
   if (onPage) announce(stored.change, pageUrl, page);
   const answer = planOutcome({ ...planned, stored, pageUrl }, now());
   // With `approval`, another person decides.
-  if (guide === undefined || stored === undefined || pageUrl === undefined || row.mode === 'approval') return answer;
+  if (stored === undefined || pageUrl === undefined || row.mode === 'approval') return answer;
   const question = shortQuestion(row.plan, call, questionLimits, now());
-  return visitPage(stored, pageUrl, question, answer, guide, run);
+  return visitPage(stored, pageUrl, question, answer, run);
 }
 
-/** Sends the user to the page with a plan, and waits for the decision there. Returns `answer` if there is none. */
+/** Sends the user to the page with a plan, and waits for the decision there. Returns `answer` without a guide or a decision. */
 async function visitPage(
   { change, proof }: AddedChange,
   address: string,
   question: SafeText,
   answer: EndedOutcome,
-  guide: Guide,
   run: ChangeRun,
 ): Promise<CallOutcome | Refusal> {
+  const { guide } = run.client;
+  if (guide === undefined) return answer;
   const message = join([question, say`You decide on a page, where you sign in. Opening it decides nothing.`], '\n');
   const askedAt = run.now().getTime();
-  const ask = () => unlessStopped(run.stop, (signal) => guide.send(message, address, signal));
-  const visit = await waitForPerson(run, ask).catch((error: unknown): Visit => {
+  const ask = () => unlessStopped(run.stop, (signal) => guide(message, address, signal));
+  const visit = await run.wait(ask).catch((error: unknown): Visit => {
     // A refusal is expected, so it is not logged.
     if (!(error instanceof Refusal)) run.log('error', 'unexpected', { tool: change.tool, error: errorName(error) });
     // The agent then gives the user the link.

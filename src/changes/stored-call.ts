@@ -12,7 +12,7 @@ import { parseJson, withoutUndefined } from '../util/objects.js';
 import { own, say } from '../util/safe-text.js';
 import type { SealingKey } from '../util/seal.js';
 import type { Change } from './change.js';
-import type { ChangeRun } from './change-context.js';
+import type { ChangeRun } from './change-run.js';
 import { isWayOf } from './required-consent.js';
 
 /** This file resolves the call of a stored change again, and makes the digests by which requests are recognised. */
@@ -21,7 +21,7 @@ import { isWayOf } from './required-consent.js';
 export async function resolveStored(operation: Operation, { id, args, list }: Change, run: ChangeRun) {
   const stored = run.heldArguments.get(id) ?? args;
   const account = resolveAccount(run.accounts, operation, stored, run.principal);
-  const call = await resolveCall(operation, account, run, run);
+  const call = await resolveCall(operation, account, run);
   return call.kind === 'read' ? call : withParts(call, list, run);
 }
 
@@ -38,7 +38,7 @@ export async function withParts(
   for (const entry of list) {
     const args = withoutUndefined({ ...many.inputOf(entry, input), account });
     const resolution = resolveAccount(run.accounts, many.operation, args, run.principal);
-    const part = await resolveCall(many.operation, resolution, run, run);
+    const part = await resolveCall(many.operation, resolution, run);
     if (part.kind === 'change') parts.push(part);
   }
   const withList = { [many.list]: list };

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { styleText } from 'node:util';
+import type { Elicitor } from '../calls/context.js';
 import type { EndedOutcome, Plan } from '../calls/outcome.js';
 import { Refusal, refusalFailure } from '../calls/refusal.js';
 import { attemptsText, resultText } from '../calls/result-text.js';
-import type { Elicitor } from '../changes/change-context.js';
 import { planDetails } from '../changes/plan.js';
 import { isTyped, notTyped, typePrompt } from '../changes/typed-name.js';
 import { changeToolNames } from '../mcp/server-tools.js';
@@ -173,17 +173,21 @@ async function execute(
     if (stderr.isTTY) stderr.write(`${eraseLine}${wrapped(text, columnsOf(stderr) - 1)[0] ?? ''}`);
   };
   try {
-    const client = `cloudops-mcp call ${terminal.version}`;
-    if (operation === undefined) return await callChangeTool(name, args, runtime.server.changes, { signal, client });
-    const outcome = await runtime.server.call(operation, args, {
-      signal,
-      ...(agreed && { brought: { kind: 'consent' } }),
+    const client = {
+      name: `cloudops-mcp call ${terminal.version}`,
       wantsWholeAnswer: true,
       elicitor: elicitorOn(terminal, signal, runtime.server.translator),
-      onPage: (pages, entries) => showProgress(say`${own(name)}: ${entries} entries, page ${pages}`),
-      onRetry: (failed) =>
-        showProgress(say`${own(name)}: attempt ${failed.length + 1}; ${attemptsText(failed) ?? words('')}`),
+    };
+    if (operation === undefined) return await callChangeTool(name, args, runtime.server.changes, { signal, client });
+    const outcome = await runtime.server.call(operation, args, {
       client,
+      signal,
+      ...(agreed && { brought: { kind: 'consent' } }),
+      watch: {
+        onPage: (pages, entries) => showProgress(say`${own(name)}: ${entries} entries, page ${pages}`),
+        onRetry: (failed) =>
+          showProgress(say`${own(name)}: attempt ${failed.length + 1}; ${attemptsText(failed) ?? words('')}`),
+      },
     });
     // Only clients that send the user's answer with a second request get this outcome.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');

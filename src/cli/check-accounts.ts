@@ -179,7 +179,7 @@ async function probe(
     ...('bucket' in given && bucket !== undefined && { bucket }),
     ...(accounts.areNamed && { account: name }),
   };
-  const outcome = await call(operation, args, { signal: new AbortController().signal, client: 'doctor' });
+  const outcome = await call(operation, args, { signal: new AbortController().signal, client: { name: 'doctor' } });
   return outcome.kind === 'failed' ? outcome.failure : undefined;
 }
 

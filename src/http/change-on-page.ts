@@ -169,7 +169,7 @@ async function decideByClick(
   const principal = caller?.kind === 'authenticated' ? caller.principal : gone;
   // Never aborts, because the change continues when the page is closed.
   const { signal } = new AbortController();
-  return changes.click(change, click, { client: change.client, principal, signal });
+  return changes.click(change, click, { client: { name: change.client }, principal, signal });
 }
 
 const undecided = (reason: SafeText): Refusal =>

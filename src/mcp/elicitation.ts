@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inputResponse, SdkError, SdkErrorCode, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Brought, Elicitor, FormResponse, Guide, Visit } from '../changes/change-context.js';
+import type { Brought, Elicitor, FormResponse, Guide, Visit } from '../calls/context.js';
 import { longestReason } from '../changes/decline-reason.js';
 import { declineLabel, isTyped, typeLabel } from '../changes/typed-name.js';
 import { english, type Translator } from '../util/language.js';
@@ -56,14 +56,14 @@ export function waysToAsk(
       ? responseOf(answer.result, accept, nameToType, translator)
       : { kind: answer.kind };
   };
-  const send: Guide['send'] = async (message, url, cancelSignal) => {
+  const guide: Guide = async (message, url, cancelSignal) => {
     const params = { mode: 'url', message: translator.translate(message).text, url, elicitationId: randomUUID() };
     const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
     return answer.kind === 'answered' ? visitOf(answer.result) : 'cancelled';
   };
   return {
     ...(client.form && { elicitor: { ask: isLater ? later : ask } }),
-    ...(client.url && { guide: { send: isLater ? later : send } }),
+    ...(client.url && { guide: isLater ? later : guide }),
   };
 }
 

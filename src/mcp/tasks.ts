@@ -8,10 +8,10 @@ import {
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { ChangeTools, SeenChange } from '../call-stack.js';
+import type { CallContext } from '../calls/context.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { refusalFailure } from '../calls/refusal.js';
 import type { Change } from '../changes/change.js';
-import type { ChangeContext } from '../changes/change-context.js';
 import { keptMs } from '../changes/change-table.js';
 import { sentences } from '../util/human.js';
 import { lazy } from '../util/objects.js';
@@ -29,7 +29,7 @@ interface TaskContext {
   readonly reads: ReadTasks;
   readonly requestOf: (requestContext: ServerContext) => {
     readonly client: Client;
-    readonly context: ChangeContext;
+    readonly context: CallContext;
     readonly resultOf: (outcome: EndedOutcome) => CallToolResult;
   };
 }
@@ -88,7 +88,7 @@ export function serveTasks(server: Server, { changes, reads, requestOf }: TaskCo
 export async function taskAfterCall(
   outcome: EndedOutcome,
   changes: ChangeTools,
-  context: ChangeContext,
+  context: CallContext,
 ): Promise<CallToolResult | undefined> {
   const { outcome: state, changeId } = outcome.kind === 'succeeded' ? outcome.success : {};
   if (changeId === undefined || (state !== 'waiting' && state !== 'accepted')) return undefined;

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import type { ChangeTools } from '../call-stack.js';
 import { pickFields } from '../calls/answer-budget.js';
+import type { CallContext } from '../calls/context.js';
 import type { EndedOutcome } from '../calls/outcome.js';
 import { Refusal, refusedChange } from '../calls/refusal.js';
 import { parsedBy } from '../calls/validate.js';
-import type { ChangeContext } from '../changes/change-context.js';
 import { pathInAnswer, pathsSchema } from '../tools/schema/answer-paths.js';
 import { toolArguments } from './server-tools.js';
 import type { Showing } from './views/results.js';
@@ -15,7 +15,7 @@ export async function callChangeTool(
   name: string,
   args: unknown,
   changes: ChangeTools,
-  context: ChangeContext,
+  context: CallContext,
 ): Promise<EndedOutcome> {
   const { get_change, withdraw_change, confirm_change } = toolArguments();
   try {
@@ -50,7 +50,7 @@ function withPickedFields(outcome: EndedOutcome, fields: readonly string[]): End
 export async function decideInView(
   args: unknown,
   changes: ChangeTools,
-  context: ChangeContext,
+  context: CallContext,
 ): Promise<Showing & { readonly outcome: EndedOutcome }> {
   const { data: request } = toolArguments().decide_change.safeParse(args);
   if (request === undefined) return { outcome: refusedChange(decideTool, new Refusal('ClickRefused')) };

@@ -78,7 +78,8 @@ export function startTelemetry(version: string, log: Log) {
       (callTool: CallTool): CallTool =>
       async (operation, args, context) => {
         const { name } = operation;
-        const origin = context.tracedRequest && traceOrigin(context.tracedRequest);
+        const { tracedRequest } = context.watch ?? {};
+        const origin = tracedRequest && traceOrigin(tracedRequest);
         const attributes = {
           'mcp.method.name': 'tools/call',
           'gen_ai.operation.name': 'execute_tool',
@@ -86,7 +87,7 @@ export function startTelemetry(version: string, log: Log) {
           ...origin?.attributes,
         };
         const span = tracer(`tools/call ${name}`, attributes, origin ?? {});
-        const outcome = await callTool(operation, args, { ...context, span });
+        const outcome = await callTool(operation, args, { ...context, watch: { ...context.watch, span } });
         span.end({ 'cloudops.outcome': outcomeLabel(outcome) }, outcome.kind === 'failed' ? 'tool_error' : undefined);
         return outcome;
       },

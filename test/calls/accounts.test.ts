@@ -203,7 +203,7 @@ test('a journal is shown with the accounts that its reader may use', async () =>
 test('a plan that waits keeps the account with its arguments, so that a decision acts there', async () => {
   const accounts = namedAccounts(cloud.origin, [{ name: 'prod', confirm: 'human' }]);
   const { call, store, close } = testCaller(cloud.origin, { accounts });
-  await call(restoreInstance, { ...restore, account: 'prod' }, { signal: never, hasView: true });
+  await call(restoreInstance, { ...restore, account: 'prod' }, { signal: never, client: { views: true } });
   expect((await store.waiting({})).map(({ args }) => args)).toEqual([{ ...restore, account: 'prod' }]);
   await close();
 });

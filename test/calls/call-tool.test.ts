@@ -29,7 +29,7 @@ function setUp(reply: () => Promise<FinalReply>, options: TestCallerOptions = {}
 describe('a client for the requests of a call', () => {
   test('of a read may send them twice, follows the caller, and is closed', async () => {
     const { call, opened, requests, closed } = setUp(page);
-    expect(await call(listParts, { ...parts, region: 'jp-west-1' }, { signal: never, span })).toMatchObject({
+    expect(await call(listParts, { ...parts, region: 'jp-west-1' }, { signal: never, watch: { span } })).toMatchObject({
       ok: true,
     });
     expect(opened).toMatchObject([
@@ -202,7 +202,7 @@ describe('when the server stops', () => {
     const context = {
       signal: never,
       stop: stopping.signal,
-      elicitor: { ask: async () => ({ kind: 'agreed' as const }) },
+      client: { elicitor: { ask: async () => ({ kind: 'agreed' as const }) } },
     };
     return { ...caller, result: caller.call(operation, args, context) };
   }

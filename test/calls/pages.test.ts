@@ -31,7 +31,7 @@ async function read(
     response.end(xml(pages[Math.min(count, pages.length) - 1] ?? {})),
   );
   const caller = testCaller(server.origin);
-  const options = onPage === undefined ? { signal } : { signal, onPage };
+  const options = onPage === undefined ? { signal } : { signal, watch: { onPage } };
   const result = await caller.call(listParts, { bucket: 'b', object: 'o', uploadId: 'u', ...more }, options);
   await caller.close();
   const lists = server.requests.filter(({ url }) => url?.includes('uploadId='));

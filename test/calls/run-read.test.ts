@@ -7,7 +7,7 @@ import { listParts } from '../../src/tools/list-parts.js';
 import { parseBody } from '../../src/transport/parse-body.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { say } from '../../src/util/safe-text.js';
-import { type Ended, never, testCaller } from '../support/caller.js';
+import { contextOf, type Ended, never, testCaller } from '../support/caller.js';
 import { openPolicy } from '../support/operations.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
@@ -36,7 +36,7 @@ async function read(replies: readonly FinalReply[], operation: Operation = listP
   const { openClient, requests } = scriptedClient(async () => left.shift() ?? unanswered(false));
   const { call } = testCaller('http://127.0.0.1:1', { openClient });
   const seen: unknown[] = [];
-  const result = await call(operation, given, { signal: never, onPage: (...counts) => seen.push(counts) });
+  const result = await call(operation, given, { signal: never, watch: { onPage: (...counts) => seen.push(counts) } });
   return Object.assign(result, { seen, requests });
 }
 
@@ -230,7 +230,7 @@ describe('a client that shows views', () => {
   const viewOf = async (hasView: boolean | undefined, operation: Operation = listParts, view = 'summary') => {
     const { openClient } = scriptedClient(async () => page({ parts: [part(1), part(2)] }));
     const { carryOut } = testCaller('http://127.0.0.1:1', { openClient });
-    const context = { signal: never, client: 'test 1', ...(hasView !== undefined && { hasView }) };
+    const context = contextOf({ client: hasView === undefined ? {} : { views: hasView } });
     return carryOut(operation, { ...args, view }, context);
   };
 
@@ -247,7 +247,7 @@ describe('a client that shows views', () => {
       return page({ parts: [part(number)], next: number });
     });
     const { carryOut } = testCaller('http://127.0.0.1:1', { openClient });
-    const outcome = await carryOut(listParts, args, { signal: never, client: 'test 1', hasView: true });
+    const outcome = await carryOut(listParts, args, contextOf({ client: { views: true } }));
     expect([number, outcome.kind]).toEqual([defaultReadLimits.pages, 'succeeded']);
     expect(outcome).not.toHaveProperty('view');
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Brought, Elicitor, FormResponse } from '../../src/calls/context.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import { writeScope } from '../../src/calls/policy.js';
-import type { Brought, Elicitor, FormResponse } from '../../src/changes/change-context.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { defined } from '../../src/util/safe-text.js';
@@ -28,7 +28,7 @@ describe('a question', () => {
     ['the secret key', `see ${testKeys.secretAccessKey}`, removed, `the person gave this reason: "${removed}"`],
   ])('that declines with %s: agents read it quoted, and the journal keeps it', async (_what, reason, kept, told) => {
     const { call, personOf, journal } = changer({ confirm: 'ask' });
-    const outcome = await call({}, { elicitor: personOf('declined', { reason }).elicitor });
+    const outcome = await call({}, { client: { elicitor: personOf('declined', { reason }).elicitor } });
     const problems = outcome.kind === 'failed' ? outcome.failure.problems.map(({ text }) => text) : [];
     expect(problems.at(-1)).toContain(told);
     expect((await journal()).map(({ decision }) => decision?.reason)).toEqual([kept]);
@@ -39,7 +39,7 @@ describe('a question', () => {
     const serviceAccountKey = JSON.stringify({ private_key: 'MARKER-of-the-key' });
     const given = { resourceGroupName: 'group', externalCloudConfig: { serviceAccountKey } };
     const { elicitor } = personOf('declined', { reason: 'not with MARKER-of-the-key' });
-    const outcome = await callOf(provisionKubeResourceGroup, given, { elicitor });
+    const outcome = await callOf(provisionKubeResourceGroup, given, { client: { elicitor } });
     expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'Declined' } });
     expect(JSON.stringify([outcome, await journal()])).not.toContain('MARKER');
     expect((await journal()).map(({ decision }) => decision?.reason)).toEqual([removed]);
@@ -49,7 +49,7 @@ describe('a question', () => {
     'that nobody can have read is told with its time: %s',
     async (kind) => {
       const { call, personOf, requests } = changer({ confirm: 'ask' });
-      const outcome = await call({}, { elicitor: personOf(kind, { afterMs: 999 }).elicitor });
+      const outcome = await call({}, { client: { elicitor: personOf(kind, { afterMs: 999 }).elicitor } });
       expect(outcome).toMatchObject(failed('NobodyAsked', 'the client answered it after 999 ms', 'the question was: '));
       expect(requests).toEqual([]);
     },
@@ -58,21 +58,21 @@ describe('a question', () => {
   test('that is answered within a second at a terminal was read there', async () => {
     const { call, personOf } = changer({ confirm: 'ask' });
     const { elicitor } = personOf('agreed', { afterMs: 20 });
-    expect(await call({}, { elicitor: { ...elicitor, isDirect: true } })).toMatchObject(accepted);
+    expect(await call({}, { client: { elicitor: { ...elicitor, isDirect: true } } })).toMatchObject(accepted);
   });
 
   test('follows the plan, where there is room to show it', async () => {
     const shown: string[] = [];
     const { call, personOf } = changer({ confirm: 'ask' });
     const { elicitor } = personOf('declined');
-    await call({}, { elicitor: { ...elicitor, show: (plan) => shown.push(plan.summary.text) } });
+    await call({}, { client: { elicitor: { ...elicitor, show: (plan) => shown.push(plan.summary.text) } } });
     expect(shown).toEqual([expect.stringContaining(headline)]);
   });
 
   test('is not asked for a call that was cancelled', async () => {
     const { call, personOf } = changer({ confirm: 'ask' });
     const { elicitor, asked } = personOf('agreed');
-    const outcome = await call({}, { elicitor, signal: AbortSignal.abort() });
+    const outcome = await call({}, { client: { elicitor }, signal: AbortSignal.abort() });
     expect(outcome).toMatchObject(failed('NobodyAsked', 'cancelled the call before anybody was asked'));
     expect(asked).toEqual([]);
   });
@@ -84,7 +84,7 @@ describe('a question', () => {
       stop.abort();
       return new Promise<never>(() => undefined);
     };
-    expect(await call({}, { elicitor: { ask }, stop: stop.signal })).toMatchObject(failed('Stopping'));
+    expect(await call({}, { client: { elicitor: { ask } }, stop: stop.signal })).toMatchObject(failed('Stopping'));
     expect((await journal()).map(({ state }) => state)).toEqual(['withdrawn']);
     expect(requests).toEqual([]);
   });
@@ -93,11 +93,17 @@ describe('a question', () => {
 describe('a question that a second call answers', () => {
   const later = async () => {
     const session = changer({ confirm: 'ask' });
-    const outcome = await session.call({}, { elicitor: session.personOf('later', { afterMs: 0 }).elicitor });
+    const outcome = await session.call(
+      {},
+      { client: { elicitor: session.personOf('later', { afterMs: 0 }).elicitor } },
+    );
     session.clock.time += 7000;
     /** The same call, with a response. */
     const answer = (kind: FormResponse['kind'], given: object = {}) =>
-      session.call(given, { elicitor: session.personOf('later').elicitor, brought: bringing(outcome, kind) });
+      session.call(given, {
+        client: { elicitor: session.personOf('later').elicitor },
+        brought: bringing(outcome, kind),
+      });
     return { ...session, outcome, answer };
   };
 
@@ -166,29 +172,26 @@ describe('a question that a second call answers', () => {
 });
 
 describe('a client that fails to ask', () => {
-  test.each<readonly [string, { hasView?: boolean; page?: boolean }, string]>([
-    ['a click', { hasView: true }, 'button'],
+  test.each<readonly [string, { views?: boolean; page?: boolean }, string]>([
+    ['a click', { views: true }, 'button'],
     ['the page', { page: true }, 'decideAt'],
     ['a confirmation', {}, 'confirm_change'],
-  ])(
-    'is no refusal of its user: the next way is offered, %s',
-    async (_what, { hasView = false, page = false }, says) => {
-      const signIn = { kind: 'signIn', addressOf: (id: string) => id, announce: () => undefined } as const;
-      const session = changer({ confirm: 'ask', ...(page && { page: signIn }) });
-      const { elicitor, asked } = session.personOf('notAsked');
-      const outcome = await session.call({}, { elicitor, hasView });
-      expect(successOf(outcome).next?.text.text).toContain(says);
-      expect(asked).toHaveLength(1);
-      expect((await session.journal()).map(({ state }) => state)).toEqual(['withdrawn']);
-      expect((await session.changeOf(outcome)).state).toBe('waiting');
-    },
-  );
+  ])('is no refusal of its user: the next way is offered, %s', async (_what, { views = false, page = false }, says) => {
+    const signIn = { kind: 'signIn', addressOf: (id: string) => id, announce: () => undefined } as const;
+    const session = changer({ confirm: 'ask', ...(page && { page: signIn }) });
+    const { elicitor, asked } = session.personOf('notAsked');
+    const outcome = await session.call({}, { client: { elicitor, views } });
+    expect(successOf(outcome).next?.text.text).toContain(says);
+    expect(asked).toHaveLength(1);
+    expect((await session.journal()).map(({ state }) => state)).toEqual(['withdrawn']);
+    expect((await session.changeOf(outcome)).state).toBe('waiting');
+  });
 
   test('in a second call gets the next way too, in place of its question', async () => {
     const { call, personOf, store, journal } = changer({ confirm: 'ask' });
     const elicitor = personOf('later').elicitor;
-    const first = await call({}, { elicitor });
-    const outcome = await call({}, { elicitor, brought: bringing(first, 'notAsked') });
+    const first = await call({}, { client: { elicitor } });
+    const outcome = await call({}, { client: { elicitor }, brought: bringing(first, 'notAsked') });
     expect(successOf(outcome).next?.text.text).toContain('confirm_change');
     expect(await store.waiting({})).toHaveLength(1);
     expect((await journal()).map(({ state }) => state)).toEqual(['withdrawn']);
@@ -196,8 +199,8 @@ describe('a client that fails to ask', () => {
 
   test('closes no way, however often it fails', async () => {
     const { call, personOf } = changer({ confirm: 'ask' });
-    for (const _ of [1, 2, 3, 4]) await call({}, { elicitor: personOf('notAsked').elicitor });
-    expect(await call({}, { elicitor: personOf('agreed').elicitor })).toMatchObject(accepted);
+    for (const _ of [1, 2, 3, 4]) await call({}, { client: { elicitor: personOf('notAsked').elicitor } });
+    expect(await call({}, { client: { elicitor: personOf('agreed').elicitor } })).toMatchObject(accepted);
   });
 });
 
@@ -214,10 +217,10 @@ describe.each(['ask', 'human'] as const)('a question that is unfit (%s)', (confi
   test('because it would be too long gives way to the view, never to a confirmation', async () => {
     const { call, changeOf, personOf } = changer({ confirm, ...withLongWarning() });
     const { elicitor, asked } = personOf('agreed');
-    const outcome = await call(args, { elicitor, hasView: true });
+    const outcome = await call(args, { client: { elicitor, views: true } });
     expect(outcome).toMatchObject({ success: { outcome: 'planned' }, view: { ticket: expect.anything() } });
     expect((await changeOf(outcome)).options).toMatchObject({ byClick: true, byConfirmation: false });
-    const refused = await call(args, { elicitor });
+    const refused = await call(args, { client: { elicitor } });
     expect(refused).toMatchObject(failed('NeedsHuman', 'too long'));
     expect(refused).toHaveProperty('failure.next.text.text', expect.stringContaining('cloudops-mcp call'));
     expect(asked).toEqual([]);
@@ -226,24 +229,30 @@ describe.each(['ask', 'human'] as const)('a question that is unfit (%s)', (confi
   test('because it would be too long is asked at a terminal, which shows the whole plan', async () => {
     const { call, personOf } = changer({ confirm, ...withLongWarning() });
     const { elicitor } = personOf('agreed');
-    expect(await call(args, { elicitor: { ...elicitor, isDirect: true } })).toMatchObject(accepted);
+    expect(await call(args, { client: { elicitor: { ...elicitor, isDirect: true } } })).toMatchObject(accepted);
   });
 
   test('because a program answers is asked once: then this client of this caller gets the view', async () => {
     const { call, personOf, journal } = changer({ confirm });
-    expect(await call({}, { elicitor: program })).toMatchObject(failed('NobodyAsked', 'after 0 ms', ''));
+    expect(await call({}, { client: { elicitor: program } })).toMatchObject(failed('NobodyAsked', 'after 0 ms', ''));
     expect(await journal()).toMatchObject([{ state: 'withdrawn', decision: { way: 'program' } }]);
-    expect(await call({}, { elicitor: program, hasView: true })).toMatchObject({ success: { outcome: 'planned' } });
-    expect(await call({}, { elicitor: program })).toMatchObject(failed('NeedsHuman', 'a program answered'));
+    expect(await call({}, { client: { elicitor: program, views: true } })).toMatchObject({
+      success: { outcome: 'planned' },
+    });
+    expect(await call({}, { client: { elicitor: program } })).toMatchObject(failed('NeedsHuman', 'a program answered'));
     const bob = { name: 'bob', scopes: [writeScope] };
-    for (const [instanceId, other] of Object.entries({ two: { client: 'test 2' }, three: { principal: bob } }))
-      expect(await call({ instanceId }, { elicitor: personOf('agreed').elicitor, ...other })).toMatchObject(accepted);
+    const { elicitor } = personOf('agreed');
+    const others = { two: { client: { elicitor, name: 'test 2' } }, three: { client: { elicitor }, principal: bob } };
+    for (const [instanceId, other] of Object.entries(others))
+      expect(await call({ instanceId }, other)).toMatchObject(accepted);
   });
 
   test('because programs answer is nobody refusing: any number of them closes no other way', async () => {
     const { call, personOf } = changer({ confirm });
     for (const client of ['a', 'b', 'c', 'd'])
-      expect(await call({}, { elicitor: program, client })).toMatchObject({ failure: { code: 'NobodyAsked' } });
-    expect(await call({}, { elicitor: personOf('agreed').elicitor, client: 'e' })).toMatchObject(accepted);
+      expect(await call({}, { client: { elicitor: program, name: client } })).toMatchObject({
+        failure: { code: 'NobodyAsked' },
+      });
+    expect(await call({}, { client: { elicitor: personOf('agreed').elicitor, name: 'e' } })).toMatchObject(accepted);
   });
 });

@@ -2,9 +2,9 @@ import { devNull } from 'node:os';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ConsentMode, consentModes } from '../../src/calls/account.js';
+import type { FormResponse } from '../../src/calls/context.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import type { Change, DecisionWay } from '../../src/changes/change.js';
-import type { FormResponse } from '../../src/changes/change-context.js';
 import { duplicateWindowMs } from '../../src/changes/change-table.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { type Changes, createChanges } from '../../src/changes/store.js';
@@ -171,8 +171,7 @@ async function act(
       const args = { instanceId: thing, planOnly, allowRepeat, replaces: replaced };
       const elicitor = client === 'asks' ? server.personOf(reply, { afterMs }).elicitor : undefined;
       return server.call(args, {
-        elicitor,
-        hasView: client === 'views',
+        client: { elicitor, views: client === 'views' },
         brought: option ? { kind: 'consent' } : undefined,
       });
     }
@@ -186,7 +185,7 @@ async function act(
       const change = await server.store.find(id);
       if (change === undefined) return undefined;
       const where = mode === 'approval' ? 'page' : 'view';
-      const context = { client: 'test 1', signal: never, principal: alice };
+      const context = { client: { name: 'test 1' }, signal: never, principal: alice };
       const decided = await server.changes.click(change, { where, decision: given.decision }, context);
       return decided.kind === 'decided' ? decided.outcome : undefined;
     }

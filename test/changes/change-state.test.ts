@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
+import type { Visit } from '../../src/calls/context.js';
 import { auditScope } from '../../src/calls/policy.js';
 import type { Change, Decision, EndState } from '../../src/changes/change.js';
-import type { Visit } from '../../src/changes/change-context.js';
 import { lateDecision, lateOutcome, stateOf } from '../../src/changes/change-state.js';
 import { memoryStore } from '../support/caller.js';
 import { alice, changeIdOf, changer, failed, start, successOf } from '../support/changer.js';
@@ -60,7 +60,7 @@ test('the answers of get_change', async () => {
   await declined.decide('decline', { reason: 'Too "large".' });
   add('a plan that somebody else declined', await declined.get(declined.id));
   const closed = changer({ confirm: 'ask' });
-  const asked = await closed.call({}, { elicitor: closed.personOf('declined').elicitor });
+  const asked = await closed.call({}, { client: { elicitor: closed.personOf('declined').elicitor } });
   add('a question that the user declined', await closed.get(Object(asked).failure.changeId));
 
   const get = (change: Partial<Change>) => stateOf({ ...row, ...change }, {});
@@ -199,7 +199,7 @@ describe('get_change', () => {
     const unnamed = { principal: undefined };
     const session = changer({ confirm: 'plan' });
     const { changeId = '' } = successOf(await session.call({}, unnamed));
-    expect(successOf(await session.get(changeId, { ...unnamed, client: 'other' })).outcome).toBe('waiting');
+    expect(successOf(await session.get(changeId, { ...unnamed, client: { name: 'other' } })).outcome).toBe('waiting');
     expect(await session.get(changeId)).toMatchObject({ failure: { code: 'UnknownChange' } });
   });
 
@@ -235,7 +235,7 @@ test.each<readonly [Visit, number, object]>([
     clock.time += afterMs;
     return visit;
   };
-  expect(await call({}, { guide: { send } })).toMatchObject(told);
+  expect(await call({}, { client: { guide: send } })).toMatchObject(told);
   expect(addresses).toEqual([expect.stringMatching(/^https:.*\/decisions\/[\w-]{22}\/$/)]);
   expect(await journal()).toHaveLength(told === waits ? 0 : 1);
   expect(requests).toEqual([]);

@@ -34,8 +34,10 @@ test('changes beyond it are refused, with the time of the next, and nobody is as
     },
   };
   for (const id of ['i-1', 'i-2'])
-    expect(await call(restoreInstance, change(id), { signal: never, elicitor })).toMatchObject({ ok: true });
-  const third = await call(restoreInstance, change('i-3'), { signal: never, elicitor });
+    expect(await call(restoreInstance, change(id), { signal: never, client: { elicitor } })).toMatchObject({
+      ok: true,
+    });
+  const third = await call(restoreInstance, change('i-3'), { signal: never, client: { elicitor } });
   expect(third).toMatchObject({ failure: { code: 'BudgetSpent', mayHaveHappened: false } });
   const [, next = ''] = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/.exec(JSON.stringify(third)) ?? [];
   expect(Math.abs(Date.parse(next) - Date.now() - hour)).toBeLessThan(60_000);

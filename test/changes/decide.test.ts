@@ -230,7 +230,7 @@ describe('a click in a view or on the page', () => {
   } as const;
   const planned = async (options: Parameters<typeof changer>[0] = {}, args: object = {}) => {
     const session = changer(options);
-    const outcome = await session.call(args, { hasView: true });
+    const outcome = await session.call(args, { client: { views: true } });
     return { ...session, outcome };
   };
 
@@ -277,11 +277,11 @@ describe('a click in a view or on the page', () => {
 
   test('on a plan that repeats a change sends it again, and a click on the same plan of a later repetition does not', async () => {
     const { clock, call, click, journal, requests } = changer();
-    const first = await call({}, { hasView: true });
+    const first = await call({}, { client: { views: true } });
     await click(first);
     const [one, two] = [
-      await call({ allowRepeat: true }, { hasView: true }),
-      await call({ allowRepeat: true }, { hasView: true }),
+      await call({ allowRepeat: true }, { client: { views: true } }),
+      await call({ allowRepeat: true }, { client: { views: true } }),
     ];
     expect(await click(one)).toMatchObject({ outcome: accepted });
     // Its plan named the first change as the one that is repeated.
@@ -295,10 +295,14 @@ describe('a click in a view or on the page', () => {
 describe('the proof of a click', () => {
   const planned = async () => {
     const session = changer();
-    const outcome = await session.call({}, { hasView: true });
+    const outcome = await session.call({}, { client: { views: true } });
     const ticket = outcome.kind === 'succeeded' && outcome.view?.kind === 'plan' ? (outcome.view.ticket ?? '') : '';
     const find = (proof: string, name = 'alice') =>
-      session.changes.findByProof(proof, { client: 'any', signal: AbortSignal.any([]), principal: { ...alice, name } });
+      session.changes.findByProof(proof, {
+        client: { name: 'any' },
+        signal: AbortSignal.any([]),
+        principal: { ...alice, name },
+      });
     return { ...session, ticket, find, id: successOf(outcome).changeId ?? '' };
   };
 
@@ -306,7 +310,7 @@ describe('the proof of a click', () => {
     const { call, ticket, id, get, changeOf } = await planned();
     const secret = ticket.split('.')[1] ?? '';
     expect(secret).toMatch(/^[\w-]{22}$/);
-    const seen = [await get(id), await changeOf(await get(id)), (await call({}, { hasView: true })).kind];
+    const seen = [await get(id), await changeOf(await get(id)), (await call({}, { client: { views: true } })).kind];
     expect(JSON.stringify(seen)).not.toContain(secret);
   });
 
@@ -332,7 +336,7 @@ describe('a server that is suspended after it has stored a decision', () => {
   ])('does not send a change that another server has sent on a new plan: %s', async (_what, passedMs, code) => {
     const { call, click, store, clock, requests, get } = changer();
     const other = changer({ confirm: 'off', store, clock });
-    const outcome = await call({}, { hasView: true });
+    const outcome = await call({}, { client: { views: true } });
     const { decide } = store;
     store.decide = async (...given) => {
       const decided = await decide(...given);
@@ -352,7 +356,7 @@ describe('a server that is suspended after it has stored a decision', () => {
   test('sends the change up to ten minutes later', async () => {
     const { call, click, store, clock, requests } = changer();
     const { decide } = store;
-    const outcome = await call({}, { hasView: true });
+    const outcome = await call({}, { client: { views: true } });
     store.decide = async (...given) => {
       const decided = await decide(...given);
       clock.time += 10 * minute;

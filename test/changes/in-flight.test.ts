@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createInFlightCalls } from '../../src/changes/change-context.js';
+import { createInFlightCalls } from '../../src/changes/change-run.js';
 
 /** A change ends with its client, unless the server is ending: then it gets its time, and no more. */
 

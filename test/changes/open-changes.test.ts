@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
 import type { Change } from '../../src/changes/change.js';
-import type { ChangeContext } from '../../src/changes/change-context.js';
 import { planText } from '../../src/changes/plan.js';
 import { otherChangeText } from '../../src/changes/plan-change.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
 import { namedAccounts } from '../support/accounts.js';
+import type { TestContext } from '../support/caller.js';
 import { alice, type ChangerOptions, changer, start, successOf } from '../support/changer.js';
 import { newChange } from '../support/changes.js';
 import { answered } from '../support/scripted-client.js';
@@ -107,7 +107,7 @@ const told = 'Another plan for "wiki" waits (disk size 100 GB), made 2 min ago.'
 /** A server with a plan for 100 GB that waits for a click since two minutes. */
 async function setUp(options: ChangerOptions = {}) {
   const session = changer({ confirm: 'human', ...options });
-  const call = (args: object, context: Partial<ChangeContext> = { hasView: true }) =>
+  const call = (args: object, context: TestContext = { client: { views: true } }) =>
     session.call({ instanceId: 'wiki', ...args }, context);
   const first = await call({ diskSize: 100 });
   session.clock.time += 2 * minute;
@@ -123,7 +123,7 @@ describe('another plan of the same thing', () => {
     const shown: string[] = [];
     await call(
       { diskSize: 200 },
-      { elicitor: { ...elicitor, show: (plan) => shown.push(planText(plan, undefined).text) } },
+      { client: { elicitor: { ...elicitor, show: (plan) => shown.push(planText(plan, undefined).text) } } },
     );
     expect(asked[0]?.split('\n')[1]).toBe(`It costs money. ${told}`);
     expect(shown[0]?.split('\n').slice(1, 3)).toEqual(['It costs money.', told]);
@@ -153,7 +153,7 @@ describe('another plan of the same thing', () => {
     const { store, clock } = await setUp();
     const gone = { ...store, open: () => Promise.reject(new Error('gone')) };
     const later = changer({ store: gone, clock });
-    expect(othersOf(await later.call({ instanceId: 'wiki' }, { hasView: true }))).toEqual([]);
+    expect(othersOf(await later.call({ instanceId: 'wiki' }, { client: { views: true } }))).toEqual([]);
   });
 });
 
@@ -171,12 +171,13 @@ describe('a plan that replaces another', () => {
     ['with nonsense for an ID', ({ call }) => call({ diskSize: 200, replaces: 'nonsense' })],
     [
       'of somebody else',
-      ({ call, id }) => call({ diskSize: 200, replaces: id }, { hasView: true, principal: { ...alice, name: 'bob' } }),
+      ({ call, id }) =>
+        call({ diskSize: 200, replaces: id }, { client: { views: true }, principal: { ...alice, name: 'bob' } }),
     ],
     [
       'of another operation',
       ({ callOf: callTool, id }) =>
-        callTool(upgradeKubeVersion, { ...upgradeKubeVersion.example, replaces: id }, { hasView: true }),
+        callTool(upgradeKubeVersion, { ...upgradeKubeVersion.example, replaces: id }, { client: { views: true } }),
     ],
     [
       'with planOnly, which would leave its own plan to nobody',

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
-import type { ChangeContext } from '../../src/changes/change-context.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { words } from '../../src/util/safe-text.js';
-import { memoryStore } from '../support/caller.js';
+import { memoryStore, type TestContext } from '../support/caller.js';
 import { changer, failed, start, successOf } from '../support/changer.js';
 import { type Page, pageOf, told } from '../support/told.js';
 
@@ -16,15 +15,15 @@ const setUp = (confirm: ConsentMode, page: Page = 'none', options: Parameters<ty
 };
 
 test('the ways to carry a plan out', async () => {
-  const ways: readonly (readonly [string, ConsentMode, Page, object, Partial<ChangeContext>])[] = [
+  const ways: readonly (readonly [string, ConsentMode, Page, object, TestContext])[] = [
     ['the agent, after a yes in the chat', 'plan', 'none', {}, {}],
     ['the same, where the plan is all that was wanted', 'plan', 'none', { planOnly: true }, {}],
     ['nothing, where nobody has to decide', 'off', 'none', { planOnly: true }, {}],
     ['the agent, where nothing reaches a person', 'ask', 'none', {}, {}],
-    ['a click', 'ask', 'none', {}, { hasView: true }],
-    ['a click, where the plan is all that was wanted', 'ask', 'none', { planOnly: true }, { hasView: true }],
+    ['a click', 'ask', 'none', {}, { client: { views: true } }],
+    ['a click, where the plan is all that was wanted', 'ask', 'none', { planOnly: true }, { client: { views: true } }],
     ['the page', 'ask', 'signIn', {}, {}],
-    ['a click or the page', 'ask', 'signIn', {}, { hasView: true }],
+    ['a click or the page', 'ask', 'signIn', {}, { client: { views: true } }],
     ['a tab of the browser', 'human', 'local', {}, {}],
     ['the page of somebody else', 'approval', 'signIn', {}, {}],
     ['nobody, where the plan is all that was wanted', 'human', 'none', { planOnly: true }, {}],
@@ -44,13 +43,13 @@ const viewOf = (outcome: CallOutcome) => (outcome.kind === 'succeeded' ? outcome
 describe('a plan in place of an answer', () => {
   const ticket = { ticket: expect.stringMatching(/^[\w-]{22}\.[\w-]{22}$/) };
 
-  test.each<readonly [ConsentMode, { planOnly?: true }, Partial<ChangeContext>, 'stored' | 'not stored', object]>([
+  test.each<readonly [ConsentMode, { planOnly?: true }, TestContext, 'stored' | 'not stored', object]>([
     ['plan', {}, {}, 'stored', { inChat: true }],
     ['plan', { planOnly: true }, {}, 'not stored', {}],
     ['ask', {}, {}, 'stored', { inChat: true }],
-    ['ask', {}, { hasView: true }, 'stored', ticket],
-    ['human', {}, { hasView: true }, 'stored', ticket],
-    ['human', { planOnly: true }, { hasView: true }, 'stored', ticket],
+    ['ask', {}, { client: { views: true } }, 'stored', ticket],
+    ['human', {}, { client: { views: true } }, 'stored', ticket],
+    ['human', { planOnly: true }, { client: { views: true } }, 'stored', ticket],
     ['human', { planOnly: true }, {}, 'not stored', {}],
     ['off', { planOnly: true }, {}, 'not stored', {}],
   ])('%s, %j, %j: is %s', async (confirm, args, context, isStored, view) => {
@@ -97,7 +96,7 @@ describe('a plan in place of an answer', () => {
     ['plan', 'planned'],
     ['off', 'accepted'],
   ])('%s: a client that nobody knows gets: %s', async (confirm, what) => {
-    const outcome = await setUp(confirm).call({}, { isUnknownClient: true });
+    const outcome = await setUp(confirm).call({}, { client: { isUnknown: true } });
     if (what !== 'reconnect') expect(successOf(outcome).outcome).toBe(what);
     else
       expect(outcome).toMatchObject({
@@ -153,7 +152,7 @@ describe('a secret by value', () => {
 
   test('waits for a click in memory alone, and is sent after it', async () => {
     const { call, click, changeOf, requests } = setUp('human', 'none', { operation });
-    const outcome = await call(args, { hasView: true });
+    const outcome = await call(args, { client: { views: true } });
     expect(JSON.stringify(await changeOf(outcome))).not.toContain('MARKER');
     await click(outcome);
     expect(requests.map(({ body }) => body)).toEqual([expect.stringContaining('MARKER')]);
@@ -161,7 +160,7 @@ describe('a secret by value', () => {
 
   test('is gone with its process, which says so', async () => {
     const { call, store, clock } = setUp('human', 'none', { operation });
-    const outcome = await call(args, { hasView: true });
+    const outcome = await call(args, { client: { views: true } });
     const restarted = setUp('human', 'none', { operation, store, clock });
     const { outcome: clicked } = Object(await restarted.click(outcome));
     expect(clicked).toMatchObject({ kind: 'failed', failure: { mayHaveHappened: false, outcome: 'not sent' } });

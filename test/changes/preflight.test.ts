@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/outcome.js';
-import type { ChangeContext } from '../../src/changes/change-context.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { namedAccounts } from '../support/accounts.js';
-import { never, testCaller } from '../support/caller.js';
+import { contextOf, type TestContext, testCaller } from '../support/caller.js';
 import { answeredBy, scriptedClient } from '../support/scripted-client.js';
 
 /** A change may have a read that is made before its plan is shown. Where no plan is shown, nobody would see what it finds. */
@@ -25,12 +24,8 @@ function setUp(confirm: 'ask' | 'plan' | 'off') {
   ]);
   let time = Date.parse('2026-11-20T12:00:00Z');
   const caller = testCaller('http://127.0.0.1:1', { accounts, openClient, now: () => new Date(time) });
-  const run = (given: object, context: Partial<ChangeContext>) =>
-    caller.carryOut(
-      abortMultipartUpload,
-      { ...args, account: 'prod', ...given },
-      { signal: never, client: 'test 1', ...context },
-    );
+  const run = (given: object, context: TestContext) =>
+    caller.carryOut(abortMultipartUpload, { ...args, account: 'prod', ...given }, contextOf(context));
   const reads = () => requests.flatMap(({ method }, index) => (method === 'GET' ? [opened[index]?.[0].account] : []));
   const pass = () => {
     time += 5_000;
@@ -40,11 +35,9 @@ function setUp(confirm: 'ask' | 'plan' | 'off') {
 
 const elicitor = { ask: async () => ({ kind: 'agreed' as const }) };
 
-test.each<
-  [what: string, confirm: 'ask' | 'plan' | 'off', given: object, context: Partial<ChangeContext>, isRead: boolean]
->([
+test.each<[what: string, confirm: 'ask' | 'plan' | 'off', given: object, context: TestContext, isRead: boolean]>([
   ['a plan that the agent confirms', 'plan', {}, {}, true],
-  ['a plan that a person is asked about', 'ask', {}, { elicitor }, true],
+  ['a plan that a person is asked about', 'ask', {}, { client: { elicitor } }, true],
   ['a plan that is asked for', 'plan', { planOnly: true }, {}, true],
   ['a plan that is asked for where nobody has to agree', 'off', { planOnly: true }, {}, true],
   [
@@ -65,14 +58,14 @@ test.each<
 describe('a plan that was shown is not read for again', () => {
   test.each([
     ['if the agent confirms it', {}],
-    ['if the person answers its question', { elicitor: { ask: async () => 'later' as const } }],
-    ['if the person clicks on it', { hasView: true }],
+    ['if the person answers its question', { client: { elicitor: { ask: async () => 'later' as const } } }],
+    ['if the person clicks on it', { client: { views: true } }],
   ])('%s', async (_how, context) => {
     const { run, pass, changes, reads, requests, store } = setUp('ask');
     const outcome = await run({}, context);
     pass();
     const [{ id = '' } = {}] = await store.waiting({});
-    await changes.get(id, { signal: never, client: 'test 1' });
+    await changes.get(id, contextOf());
     expect(reads()).toEqual(['prod']);
     await decide(outcome, { run, changes, id });
     expect(requests.map(({ method }) => method)).toEqual(['GET', 'DELETE']);
@@ -83,10 +76,13 @@ describe('a plan that was shown is not read for again', () => {
     outcome: CallOutcome,
     { run, changes, id }: Pick<ReturnType<typeof setUp>, 'run' | 'changes'> & { readonly id: string },
   ): Promise<void> {
-    const context = { signal: never, client: 'test 1' };
+    const context = contextOf();
     if (outcome.kind === 'inputRequired') {
       const responseTo = () => ({ kind: 'agreed' }) as const;
-      await run({}, { elicitor, brought: { kind: 'answer', proof: outcome.state, responseTo, visit: 'cancelled' } });
+      await run(
+        {},
+        { client: { elicitor }, brought: { kind: 'answer', proof: outcome.state, responseTo, visit: 'cancelled' } },
+      );
       return;
     }
     const view = outcome.kind === 'succeeded' ? outcome.view : undefined;
@@ -111,7 +107,7 @@ function planWith(preflight: NonNullable<Operation['preflight']>, reply: ReturnT
     confirm: 'plan',
     policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
   });
-  return call(operation, { ...args, planOnly: true }, { signal: never });
+  return call(operation, { ...args, planOnly: true });
 }
 
 const errorWithCode = answeredBy(404, { kind: 'xml', value: { Error: { Code: 'NoSuchInvoice' } } });

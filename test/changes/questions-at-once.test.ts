@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Elicitor, FormResponse } from '../../src/calls/context.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
-import type { ChangeContext, Elicitor, FormResponse } from '../../src/changes/change-context.js';
+import type { TestContext } from '../support/caller.js';
 import { accepted, alice, changer } from '../support/changer.js';
 
 /** Many questions to one person: one at a time, and what was answered is known to the next. */
@@ -15,7 +16,7 @@ describe('many calls at once', () => {
   test('are asked one by one, until the third refusal', async () => {
     const { call, personOf, requests } = setUp();
     const { elicitor, asked } = personOf('declined');
-    const outcomes = await Promise.all(names.map((instanceId) => call({ instanceId }, { elicitor })));
+    const outcomes = await Promise.all(names.map((instanceId) => call({ instanceId }, { client: { elicitor } })));
     expect(outcomes.map(codeOf)).toEqual(names.map((_, index) => (index < 3 ? 'Declined' : 'TooManyRefusals')));
     expect(asked).toHaveLength(3);
     expect(requests).toEqual([]);
@@ -34,7 +35,9 @@ describe('many calls at once', () => {
         return { kind: 'agreed' };
       },
     };
-    const outcomes = await Promise.all(names.map((instanceId) => call({ instanceId }, { elicitor: careful })));
+    const outcomes = await Promise.all(
+      names.map((instanceId) => call({ instanceId }, { client: { elicitor: careful } })),
+    );
     expect(outcomes).toMatchObject(names.map(() => accepted));
   });
 
@@ -44,8 +47,8 @@ describe('many calls at once', () => {
     const open = new Promise<FormResponse>((resolve) => {
       close = resolve;
     });
-    const waiting = call({}, { elicitor: { ask: () => open } });
-    expect(await call({ instanceId: 'two' }, { ...personOf('agreed'), ...bob })).toMatchObject(accepted);
+    const waiting = call({}, { client: { elicitor: { ask: () => open } } });
+    expect(await call({ instanceId: 'two' }, { client: personOf('agreed'), ...bob })).toMatchObject(accepted);
     close({ kind: 'unanswered' });
     expect(codeOf(await waiting)).toBe('Declined');
   });
@@ -56,17 +59,19 @@ describe('many calls at once', () => {
     const first = call(
       {},
       {
-        elicitor: {
-          ask: async () => {
-            client.abort();
-            clock.time += 2000;
-            return { kind: 'agreed' };
+        client: {
+          elicitor: {
+            ask: async () => {
+              client.abort();
+              clock.time += 2000;
+              return { kind: 'agreed' };
+            },
           },
         },
       },
     );
     const { elicitor, asked } = personOf('agreed');
-    const second = call({ instanceId: 'two' }, { signal: client.signal, elicitor });
+    const second = call({ instanceId: 'two' }, { signal: client.signal, client: { elicitor } });
     expect(await first).toMatchObject(accepted);
     expect(await second).toMatchObject({ kind: 'failed', failure: { code: 'NobodyAsked', mayHaveHappened: false } });
     expect(asked).toEqual([]);
@@ -80,14 +85,14 @@ test.each([
 ] as const)('%s is stored before the call waits for its place among the calls again', async (kind, state) => {
   const { call, personOf, store } = setUp();
   const states: unknown[] = [];
-  const wait: ChangeContext['wait'] = async (work) => {
+  const wait: TestContext['wait'] = async (work) => {
     try {
       return await work();
     } finally {
       states.push((await store.newest({ limit: 9 })).map((row) => row.state));
     }
   };
-  await call({}, { ...personOf(kind), wait });
+  await call({}, { client: personOf(kind), wait });
   // The first wait is for the turn of the question.
   expect(states).toEqual([[], [state]]);
 });
@@ -98,7 +103,7 @@ describe('a repetition that is meant', () => {
   test('two at once: the second question says that it repeats the first', async () => {
     const { call, personOf } = setUp();
     const { elicitor, asked } = personOf('agreed');
-    const outcomes = await Promise.all([1, 2].map(() => call(given, { elicitor })));
+    const outcomes = await Promise.all([1, 2].map(() => call(given, { client: { elicitor } })));
     expect(asked.map((question) => question.includes('This is a repeat'))).toEqual([false, true]);
     expect(outcomes).toMatchObject([accepted, accepted]);
   });

@@ -1,10 +1,10 @@
 import { devNull } from 'node:os';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { FormResponse } from '../../src/calls/context.js';
 import type { CallOutcome } from '../../src/calls/outcome.js';
-import type { ChangeContext, FormResponse } from '../../src/changes/change-context.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { type Changes, createChanges } from '../../src/changes/store.js';
-import { memoryStore } from '../support/caller.js';
+import { memoryStore, type TestContext } from '../support/caller.js';
 import { accepted, alice, type ChangerOptions, changer, failed, start, successOf } from '../support/changer.js';
 import { processOn, wallClock } from '../support/changes.js';
 
@@ -17,14 +17,17 @@ function setUp(options: ChangerOptions = {}) {
   const session = changer({ confirm: 'ask', ...options });
   const { call, personOf } = session;
   /** A user who is asked about a server of this name, in a form. */
-  const answer = (kind: FormResponse['kind'], instanceId: string, context: Partial<ChangeContext> = {}) =>
+  const answer = (kind: FormResponse['kind'], instanceId: string, context: TestContext = {}) =>
     call(
       { instanceId },
-      { elicitor: personOf(kind, { afterMs: kind === 'unanswered' ? 0 : 2000 }).elicitor, ...context },
+      {
+        ...context,
+        client: { ...context.client, elicitor: personOf(kind, { afterMs: kind === 'unanswered' ? 0 : 2000 }).elicitor },
+      },
     );
-  const decline = (instanceId = 'one', context?: Partial<ChangeContext>) => answer('declined', instanceId, context);
+  const decline = (instanceId = 'one', context?: TestContext) => answer('declined', instanceId, context);
   /** A client that cannot ask, whose agent may confirm. */
-  const plan = (instanceId = 'one', context?: Partial<ChangeContext>) => call({ instanceId }, context);
+  const plan = (instanceId = 'one', context?: TestContext) => call({ instanceId }, context);
   return { ...session, answer, decline, plan };
 }
 
@@ -33,17 +36,17 @@ const codeOf = (outcome: CallOutcome) => (outcome.kind === 'failed' ? outcome.fa
 describe('three refusals', () => {
   test('end the questions of their caller, whatever its client calls itself, and of no other', async () => {
     const { decline, answer, plan } = setUp();
-    for (const name of ['a', 'b', 'c']) await decline(name, { client: name });
-    expect(await answer('agreed', 'd', { client: 'd' })).toMatchObject(failed('TooManyRefusals'));
+    for (const name of ['a', 'b', 'c']) await decline(name, { client: { name } });
+    expect(await answer('agreed', 'd', { client: { name: 'd' } })).toMatchObject(failed('TooManyRefusals'));
     expect(await plan('d')).toMatchObject(failed('TooManyRefusals'));
     expect(await answer('agreed', 'd', { principal: { ...alice, name: 'bob' } })).toMatchObject(accepted);
   });
 
   test('end the questions of their client if callers have no names', async () => {
     const { decline, answer } = setUp();
-    for (const name of ['a', 'b', 'c']) await decline(name, { ...unnamed, client: 'agent 1' });
-    expect(codeOf(await answer('agreed', 'd', { ...unnamed, client: 'agent 1' }))).toBe('TooManyRefusals');
-    expect(await answer('agreed', 'd', { ...unnamed, client: 'agent 2' })).toMatchObject(accepted);
+    for (const name of ['a', 'b', 'c']) await decline(name, { ...unnamed, client: { name: 'agent 1' } });
+    expect(codeOf(await answer('agreed', 'd', { ...unnamed, client: { name: 'agent 1' } }))).toBe('TooManyRefusals');
+    expect(await answer('agreed', 'd', { ...unnamed, client: { name: 'agent 2' } })).toMatchObject(accepted);
   });
 
   test.each<readonly [FormResponse['kind'], boolean]>([
@@ -75,8 +78,8 @@ describe('three refusals', () => {
     async (confirm) => {
       const { decline, call } = setUp({ confirm });
       for (const name of ['a', 'b', 'c']) await decline(name);
-      expect(await call({}, { hasView: true })).toMatchObject(failed('TooManyRefusals'));
-      const shown = await call({ planOnly: true }, { hasView: true });
+      expect(await call({}, { client: { views: true } })).toMatchObject(failed('TooManyRefusals'));
+      const shown = await call({ planOnly: true }, { client: { views: true } });
       expect(successOf(shown)).toMatchObject({
         outcome: 'planned',
         next: { text: expect.not.stringContaining('button') },
@@ -90,7 +93,7 @@ describe('three refusals', () => {
     const { decline, call, personOf } = setUp();
     for (const name of ['a', 'b', 'c']) await decline(name);
     const { elicitor } = personOf('agreed');
-    expect(await call({}, { elicitor: { ...elicitor, isDirect: true } })).toMatchObject(accepted);
+    expect(await call({}, { client: { elicitor: { ...elicitor, isDirect: true } } })).toMatchObject(accepted);
   });
 });
 
@@ -117,9 +120,9 @@ describe('questions whose calls ended before a response', () => {
 describe('a refusal', () => {
   test('binds the agents of all clients of its caller, for the same change', async () => {
     const { decline, plan } = setUp();
-    await decline('one', { client: 'agent 1' });
+    await decline('one', { client: { name: 'agent 1' } });
     const reason = 'the user declined this change less than ten minutes ago';
-    expect(await plan('one', { client: 'agent 2' })).toMatchObject(failed('Declined', reason));
+    expect(await plan('one', { client: { name: 'agent 2' } })).toMatchObject(failed('Declined', reason));
     expect(successOf(await plan('two')).outcome).toBe('planned');
     expect(successOf(await plan('one', { principal: { ...alice, name: 'bob' } })).outcome).toBe('planned');
   });
@@ -145,7 +148,7 @@ describe('a refusal', () => {
 
   test('of a program binds nobody', async () => {
     const { call, plan } = setUp();
-    await call({}, { elicitor: { ask: async () => ({ kind: 'declined' }) } });
+    await call({}, { client: { elicitor: { ask: async () => ({ kind: 'declined' }) } } });
     expect(successOf(await plan()).outcome).toBe('planned');
   });
 
@@ -177,7 +180,7 @@ describe('while the store cannot be written', () => {
     const { disk, ...shared } = filling();
     const { call, plan, confirm, click, journal, store } = setUp(shared);
     const { changeId = '' } = successOf(await plan());
-    const clicked = await call({}, { hasView: true });
+    const clicked = await call({}, { client: { views: true } });
     disk.isFull = true;
     const declined = await click(clicked, { decision: 'decline' });
     expect(declined).toMatchObject({ outcome: failed('Declined', 'the user clicked', 'not in the journal yet') });
@@ -198,9 +201,9 @@ test('while the store cannot be read, nobody is asked and no agent confirms, and
   const reason = failed('JournalUnavailable', 'the refusals in it cannot be counted');
   expect(await answer('agreed', 'one')).toMatchObject(reason);
   expect(await plan()).toMatchObject(reason);
-  expect(await call({}, { hasView: true })).toMatchObject(reason);
+  expect(await call({}, { client: { views: true } })).toMatchObject(reason);
   expect(logged).toContainEqual({ level: 'error', event: 'journal', fields: { error: 'gone' } });
-  const shown = await call({ planOnly: true }, { hasView: true });
+  const shown = await call({ planOnly: true }, { client: { views: true } });
   expect(successOf(shown).outcome).toBe('planned');
   expect(shown).not.toHaveProperty('view.ticket');
 });

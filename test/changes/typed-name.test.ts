@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConsentMode } from '../../src/calls/account.js';
+import type { Elicitor } from '../../src/calls/context.js';
 import { Refusal } from '../../src/calls/refusal.js';
-import type { Elicitor } from '../../src/changes/change-context.js';
 import { isTyped, nameToType } from '../../src/changes/typed-name.js';
 import { consentForm } from '../../src/mcp/elicitation.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
@@ -141,7 +141,7 @@ describe('a call', () => {
         return { kind: asked.length < 3 ? 'wrongName' : 'agreed' };
       },
     };
-    expect(await call(args, { elicitor })).toMatchObject(accepted);
+    expect(await call(args, { client: { elicitor } })).toMatchObject(accepted);
     expect(asked.map((text) => text.startsWith('That does not match.\n'))).toEqual([false, true, true]);
     expect(await states()).toEqual(['accepted']);
     expect(requests).toHaveLength(1);
@@ -150,7 +150,7 @@ describe('a call', () => {
   test('ends after five wrong names: its plan is withdrawn, and nobody has refused', async () => {
     const { call, personOf, states, requests } = setUp();
     const { elicitor, asked } = personOf('wrongName');
-    expect(await call(args, { elicitor })).toMatchObject(failed('WrongName'));
+    expect(await call(args, { client: { elicitor } })).toMatchObject(failed('WrongName'));
     expect(asked).toHaveLength(5);
     expect([await states(), requests]).toEqual([['withdrawn'], []]);
   });
@@ -158,13 +158,13 @@ describe('a call', () => {
   test('whose second call brings a wrong name asks again, with the same proof', async () => {
     const { call, personOf, clock, requests } = setUp();
     const { elicitor } = personOf('later');
-    let question = await call(args, { elicitor });
+    let question = await call(args, { client: { elicitor } });
     for (const kind of ['wrongName', 'wrongName', 'agreed'] as const) {
       clock.time += 3000;
       if (question.kind !== 'inputRequired') throw new Error(`the call ended as ${question.kind}`);
       const { state: proof } = question;
       const brought = { kind: 'answer', proof, responseTo: () => ({ kind }), visit: 'cancelled' } as const;
-      const next = await call(args, { elicitor, brought });
+      const next = await call(args, { client: { elicitor }, brought });
       if (kind === 'wrongName')
         expect(next).toMatchObject({ state: proof, message: expect.stringMatching(/^That does not match\.\n/) });
       question = next;
@@ -176,14 +176,14 @@ describe('a call', () => {
   test('for a blank name is refused before anybody is asked', async () => {
     const { call, personOf, journal, requests } = setUp();
     const { elicitor, asked } = personOf('agreed');
-    const refused = await call({ ...args, object: '\u2800' }, { elicitor });
+    const refused = await call({ ...args, object: '\u2800' }, { client: { elicitor } });
     expect(refused).toMatchObject(failed('InvalidArguments', 'nobody can check it'));
     expect([asked, await journal(), requests]).toEqual([[], [], []]);
   });
 
   test('by a click needs the name; without it, the plan still waits', async () => {
     const { call, click, requests } = setUp();
-    const planned = await call(args, { hasView: true });
+    const planned = await call(args, { client: { views: true } });
     expect(planned).toMatchObject({ view: { kind: 'plan', typedName: 'a.mov' } });
     for (const typedName of [undefined, '', 'b.mov'])
       expect(await click(planned, { typedName })).toMatchObject({ code: 'WrongName' });

@@ -138,8 +138,12 @@ test('a plan that is turned down binds', async () => {
 });
 
 test.each<readonly [string, 'human' | 'approval' | 'plan', object]>([
-  ['a client that asks its user', 'human', { elicitor: { isDirect: true, ask: async () => ({ kind: 'declined' }) } }],
-  ['a client that shows the plan with its buttons', 'human', { hasView: true }],
+  [
+    'a client that asks its user',
+    'human',
+    { client: { elicitor: { isDirect: true, ask: async () => ({ kind: 'declined' }) } } },
+  ],
+  ['a client that shows the plan with its buttons', 'human', { client: { views: true } }],
   ['changes that somebody else approves', 'approval', {}],
   ['changes that the agent confirms', 'plan', {}],
 ])('%s: it stays closed', async (_what, confirm, context) => {

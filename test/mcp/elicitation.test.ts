@@ -2,7 +2,7 @@ import { Client, type ElicitRequest, InMemoryTransport } from '@modelcontextprot
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CallTool, ChangeTools } from '../../src/call-stack.js';
-import type { FormResponse, Visit } from '../../src/changes/change-context.js';
+import type { FormResponse, Visit } from '../../src/calls/context.js';
 import { createReadTasks } from '../../src/mcp/read-tasks.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
@@ -54,14 +54,14 @@ async function connect({ era, elicitation, answer, nameToType, name = 'test', ve
     proof?: string;
     reply?: FormResponse | Visit | 'later' | undefined;
   }[] = [];
-  const call: CallTool = async (_operation, _args, { client, elicitor, guide, brought }) => {
+  const call: CallTool = async (_operation, _args, { client: { name: client, elicitor, guide }, brought }) => {
     if (brought?.kind === 'answer') {
       const reply = elicitor === undefined ? brought.visit : brought.responseTo(accept, nameToType);
       calls.push({ asks: elicitor !== undefined, client, proof: brought.proof, reply });
       return { kind: 'succeeded', success: { summary: say`Done.`, warnings: [], requestIds: {} } };
     }
     const reply = await (elicitor?.ask(say`Really?`, accept, never, nameToType) ??
-      guide?.send(say`Please decide there.`, address, never));
+      guide?.(say`Please decide there.`, address, never));
     calls.push({ asks: elicitor !== undefined, client, reply });
     if (reply === 'later') {
       const answer = elicitor === undefined ? { address } : { accept, nameToType };

@@ -369,7 +369,7 @@ describe('change_operation', () => {
   test('is followed to its end in the cloud', async () => {
     const { call, caller } = await connect();
     const { changeId } = await call('change_operation', { name: 'disks:CreateVolume', arguments: { Zone: 'z-1' } });
-    const context = { client: 'test 1', signal: new AbortController().signal };
+    const context = { client: { name: 'test 1' }, signal: new AbortController().signal };
     // The first look begins the follow, and its first read is due after a pause.
     expect(await caller.changes.look(changeId, context)).toMatchObject({ kind: 'seen', isGoing: true });
   });

@@ -1061,7 +1061,7 @@ describe('pages', () => {
       expect(next?.text.text).toContain('call again with the same arguments and Marker as NextToken');
       args = { marker: answer.NextToken };
     }
-    const whole = await call(operation, {}, { signal: never, wantsWholeAnswer: true });
+    const whole = await call(operation, {}, { signal: never, client: { wantsWholeAnswer: true } });
     await close();
     await server.close();
     expect(read).toEqual(all.flatMap(({ Names }) => Names));

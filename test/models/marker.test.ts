@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import type { Elicitor } from '../../src/calls/context.js';
 import type { EndedOutcome } from '../../src/calls/outcome.js';
 import { resultText } from '../../src/calls/result-text.js';
 import type { JournalEntry } from '../../src/changes/change.js';
-import type { Elicitor } from '../../src/changes/change-context.js';
 import { journalText } from '../../src/changes/journal-text.js';
 import { changeLines } from '../../src/cli/journal-command.js';
 import { loadOperationFiles } from '../../src/cli/load-operation-files.js';
@@ -14,7 +14,7 @@ import { operations } from '../../src/tools/index.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { quote } from '../../src/util/quote.js';
 import { isSafeText } from '../../src/util/safe-text.js';
-import { memoryStore, never, testCaller } from '../support/caller.js';
+import { contextOf, memoryStore, testCaller } from '../support/caller.js';
 import { changeAt } from '../support/changes.js';
 import { load } from '../support/config.js';
 import { openPolicy } from '../support/operations.js';
@@ -189,8 +189,8 @@ async function toldByOne(
     ...{ openClient, store, now, confirm: 'ask', policy },
     log: (_level, event, fields) => log('error', event, fields),
   });
-  const context = { signal: never, client: 'test 1', hasView: way === 'shown' };
-  const outcome = await carryOut(operation, args, way === 'asked' ? { ...context, elicitor } : context);
+  const client = way === 'asked' ? { elicitor } : { views: way === 'shown' };
+  const outcome = await carryOut(operation, args, contextOf({ client }));
   if (outcome.kind !== 'inputRequired') told.push(...toldIn(outcome));
   const changes = await store.newest({ limit: 9 });
   for (const change of changes.filter(({ state }) => state !== 'waiting'))

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Elicitor } from '../../src/changes/change-context.js';
+import type { Elicitor } from '../../src/calls/context.js';
 import { thingOf } from '../../src/changes/change-state.js';
 import type { Changes } from '../../src/changes/store.js';
 import { exampleOf, type Operation } from '../../src/tools/define-operation.js';
@@ -381,7 +381,7 @@ describe.each<readonly [where: string, name: string, traits: object, sent: (requ
         return { kind: 'agreed' };
       },
     };
-    expect(await call(operation, args, { signal: never, elicitor })).toMatchObject({ ok: true });
+    expect(await call(operation, args, { signal: never, client: { elicitor } })).toMatchObject({ ok: true });
     await close();
     expect(cloud.requests.map(sent)).toEqual([secret]);
     expect(questions).toEqual([expect.stringContaining('k-1'), expect.stringContaining('k-1')]);

@@ -234,8 +234,8 @@ test('over HTTP, the header names the span where _meta does not', async () => {
       version: '0',
       operations: operations,
       accounts: accountsWith({ readOnly: false, tools: undefined }),
-      call: async (_operation, _args, { tracedRequest }) => {
-        traces.push(tracedRequest && traceOrigin(tracedRequest));
+      call: async (_operation, _args, { watch }) => {
+        traces.push(watch?.tracedRequest && traceOrigin(watch.tracedRequest));
         return { kind: 'succeeded', success: { summary: say`enough`, warnings: [], requestIds: {} } };
       },
       changes: unusedChanges,

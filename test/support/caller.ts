@@ -3,11 +3,12 @@ import { type CallTool, type ChangeTools, createCalls } from '../../src/call-sta
 import type { Account, Accounts, Budget, ConsentMode } from '../../src/calls/account.js';
 import { type AnsweredCall, withinBudget } from '../../src/calls/answer-budget.js';
 import { createSecretFiles } from '../../src/calls/call-secrets.js';
+import type { CallClient, CallContext } from '../../src/calls/context.js';
 import { type Cloud, missingSettings } from '../../src/calls/endpoint.js';
 import type { EndedOutcome, Failure, Success } from '../../src/calls/outcome.js';
 import type { Policy } from '../../src/calls/policy.js';
 import { resultText } from '../../src/calls/result-text.js';
-import type { ChangeContext, ChangeDependencies } from '../../src/changes/change-context.js';
+import type { ChangeDependencies } from '../../src/changes/change-run.js';
 import type { DecisionPage } from '../../src/changes/required-consent.js';
 import { createSqlite } from '../../src/changes/sqlite.js';
 import { type Changes, createChanges } from '../../src/changes/store.js';
@@ -132,7 +133,6 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     configuration: () => '# Configuration\n',
   });
   if (options.outlivesClients === true) wired.inFlight.detach();
-  const contextOf = (given: Partial<ChangeContext>): ChangeContext => ({ signal: never, client: 'test 1', ...given });
   /** Calls an operation, which the server has from then on. */
   const carryOut: CallTool = (operation, args, context) => {
     if (!served.includes(operation)) served.unshift(operation);
@@ -140,18 +140,18 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
   };
   return {
     /** Without anybody to ask, unless the test says otherwise. */
-    call: async (operation: Operation, args: unknown, given: Partial<ChangeContext> = {}): Promise<Ended> => {
+    call: async (operation: Operation, args: unknown, given: TestContext = {}): Promise<Ended> => {
       const outcome = await carryOut(operation, args, contextOf(given));
       if (outcome.kind === 'inputRequired') throw new Error('the call ended as a question');
       return endedOf(outcome, { operation, args });
     },
     carryOut,
     changes: wired.server.changes,
-    get: async (changeId: string, given: Partial<ChangeContext> = {}) =>
+    get: async (changeId: string, given: TestContext = {}) =>
       endedOf(await wired.server.changes.get(changeId, contextOf(given))),
-    withdraw: async (changeId: string, given: Partial<ChangeContext> = {}) =>
+    withdraw: async (changeId: string, given: TestContext = {}) =>
       endedOf(await wired.server.changes.withdraw(changeId, contextOf(given))),
-    confirm: async (changeId: string, thing: string, given: Partial<ChangeContext> = {}) =>
+    confirm: async (changeId: string, thing: string, given: TestContext = {}) =>
       endedOf(await wired.server.changes.confirm({ id: changeId, thing }, contextOf(given))),
     server: wired.server,
     stateKeys: wired.stateKeys,
@@ -181,6 +181,15 @@ function endedOf(outcome: EndedOutcome, call?: AnsweredCall): Ended {
 export type Ended =
   | { readonly ok: true; readonly structured: Success; readonly text: string }
   | { readonly ok: false; readonly failure: Failure; readonly text: string };
+
+/** The circumstances of a call, of which a test gives what matters to it. */
+export type TestContext = Partial<Omit<CallContext, 'client'>> & { readonly client?: Partial<CallClient> };
+
+export const contextOf = (given: TestContext = {}): CallContext => ({
+  signal: never,
+  ...given,
+  client: { name: 'test 1', ...given.client },
+});
 
 export const never = new AbortController().signal;
 

@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
+import type { Elicitor, FormResponse } from '../../src/calls/context.js';
 import type { CallOutcome, Failure, Success } from '../../src/calls/outcome.js';
 import { writeScope } from '../../src/calls/policy.js';
 import type { Change, JournalEntry } from '../../src/changes/change.js';
-import type { ChangeContext, Elicitor, FormResponse } from '../../src/changes/change-context.js';
 import type { Click } from '../../src/changes/decide.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { WireRequest } from '../../src/transport/request.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
-import { memoryStore, never, type TestCallerOptions, testCaller } from './caller.js';
+import { contextOf, memoryStore, type TestCallerOptions, type TestContext, testCaller } from './caller.js';
 import { answered, scriptedClient } from './scripted-client.js';
 
 export const start = Date.parse('2026-11-21T12:00:00Z');
@@ -34,15 +34,10 @@ export function changer(options: ChangerOptions = {}) {
   const store = options.store ?? memoryStore(now);
   const scripted = options.httpClient === undefined ? { openClient } : {};
   const caller = testCaller('http://127.0.0.1:1', { confirm: 'human', ...scripted, now, ...options, store });
-  const contextOf = (given: Partial<ChangeContext> = {}): ChangeContext => ({
-    client: 'test 1',
-    signal: never,
-    principal: alice,
-    ...given,
-  });
-  const callOf = (tool: Operation, args: object, context?: Partial<ChangeContext>) =>
-    caller.carryOut(tool, args, contextOf(context));
-  const call = (args: object = {}, context?: Partial<ChangeContext>) =>
+  const contextOfAlice = (given: TestContext = {}) => contextOf({ principal: alice, ...given });
+  const callOf = (tool: Operation, args: object, context?: TestContext) =>
+    caller.carryOut(tool, args, contextOfAlice(context));
+  const call = (args: object = {}, context?: TestContext) =>
     callOf(operation, operation === restoreInstance ? { ...restore, ...args } : args, context);
   /** The row of a change that an outcome names. */
   const changeOf = async (outcome: CallOutcome): Promise<Change> => {
@@ -60,15 +55,15 @@ export function changer(options: ChangerOptions = {}) {
     call,
     changeOf,
     /** What `get_change`, `withdraw_change` and `confirm_change` answer. */
-    get: (id: string, context?: Partial<ChangeContext>) => caller.changes.get(id, contextOf(context)),
-    withdraw: (id: string, context?: Partial<ChangeContext>) => caller.changes.withdraw(id, contextOf(context)),
-    confirm: (id: string, thing = restore.instanceId, context?: Partial<ChangeContext>) =>
-      caller.changes.confirm({ id, thing }, contextOf(context)),
+    get: (id: string, context?: TestContext) => caller.changes.get(id, contextOfAlice(context)),
+    withdraw: (id: string, context?: TestContext) => caller.changes.withdraw(id, contextOfAlice(context)),
+    confirm: (id: string, thing = restore.instanceId, context?: TestContext) =>
+      caller.changes.confirm({ id, thing }, contextOfAlice(context)),
     /** A click on the plan of an outcome, after three seconds. */
     click: async (outcome: CallOutcome, click: Partial<Click> = {}, { afterMs = 3000 } = {}) => {
       clock.time += afterMs;
       const change = await changeOf(outcome);
-      return caller.changes.click(change, { decision: 'accept', where: 'view', ...click }, contextOf());
+      return caller.changes.click(change, { decision: 'accept', where: 'view', ...click }, contextOfAlice());
     },
     /** All changes that were decided, oldest first. */
     journal: async () => {

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
+import type { Elicitor, FormResponse } from '../../src/calls/context.js';
 import { plainResult } from '../../src/calls/result-text.js';
 import type { State } from '../../src/changes/change.js';
-import type { Elicitor, FormResponse } from '../../src/changes/change-context.js';
 import { operations } from '../../src/tools/index.js';
-import { type Ended, memoryStore, never, type TestCallerOptions, testCaller } from './caller.js';
+import { type Ended, memoryStore, type TestCallerOptions, testCaller } from './caller.js';
 import { changeAt } from './changes.js';
 import { startServer } from './http-server.js';
 
@@ -96,8 +96,7 @@ export async function answerOf(
   const store = earlier === undefined ? {} : { store: storeWith(earlier) };
   const caller = testCaller(server.origin, { now: () => now, secretsDir, ...store, ...options });
   const context = {
-    signal: never,
-    elicitor,
+    client: { elicitor },
     ...(earlier !== undefined && { principal: { name: 'alice', scopes: ['cloudops:read', 'cloudops:write'] } }),
   };
   try {

@@ -123,7 +123,7 @@ export async function serveTaskClient(
       return caller.changes.click(
         change,
         { decision, where: 'page', person: 'bob' },
-        { client: 'page', signal: never },
+        { client: { name: 'page' }, signal: never },
       );
     },
   };

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Policy } from '../../src/calls/policy.js';
-import type { ChangeContext } from '../../src/changes/change-context.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { WireRequest } from '../../src/transport/request.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import type { SafeText } from '../../src/util/safe-text.js';
-import { never, testCaller } from '../support/caller.js';
+import { type TestContext, testCaller } from '../support/caller.js';
 import { problems } from '../support/rules.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
@@ -39,15 +38,10 @@ function setUp({ replies, policy = twoTools, confirm = 'plan', now }: Given) {
     confirm,
     ...(now !== undefined && { now: () => now }),
   });
-  const context: ChangeContext = {
-    signal: never,
-    client: 'test',
-  };
   return {
     requests,
-    confirm: (changeId: string) => caller.confirm(changeId, args.object, { client: 'test' }),
-    call: (given: object = args, more: Partial<ChangeContext> = {}) =>
-      caller.call(abortMultipartUpload, given, { ...context, ...more }),
+    confirm: (changeId: string) => caller.confirm(changeId, args.object),
+    call: (given: object = args, more: TestContext = {}) => caller.call(abortMultipartUpload, given, more),
   };
 }
 
@@ -109,7 +103,7 @@ describe('its plan', () => {
       asked.push(question.text);
       return { kind: 'declined' as const };
     };
-    await call(args, { elicitor: { ask } });
+    await call(args, { client: { elicitor: { ask } } });
     expect(asked.map((question) => question.split('\n')[1])).toEqual([
       'Still receiving: last part 23 s ago. This cannot be undone.',
     ]);

@@ -37,7 +37,7 @@ async function cloudWith(count: number, { fault, ...options }: Situation = {}) {
     await sandbox.close();
   });
   const plan = async (args: object, hasView = false) => {
-    const result = await caller.call(abortMultipartUploads, args, { hasView });
+    const result = await caller.call(abortMultipartUploads, args, { client: { views: hasView } });
     return { result, text: result.text, changeId: (result.ok && result.structured.changeId) || 'none' };
   };
   const journal = async () => {

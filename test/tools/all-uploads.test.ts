@@ -45,7 +45,7 @@ test('10,000 uploads in 1,000 buckets take 800 tokens at most: oldest first, and
   const result = await call(
     listMultipartUploads,
     {},
-    { signal: never, onPage: (reads, entries) => progress.push([reads, entries]) },
+    { signal: never, watch: { onPage: (reads, entries) => progress.push([reads, entries]) } },
   );
   expect(result).toMatchObject({
     ok: true,

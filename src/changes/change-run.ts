@@ -1,5 +1,6 @@
-import type { CallContext, CallDependencies } from '../calls/context.js';
-import type { EndedOutcome, Plan } from '../calls/outcome.js';
+import type { CallContext, CallDependencies, CallRun, Wait } from '../calls/context.js';
+import type { EndedOutcome } from '../calls/outcome.js';
+import type { Operation } from '../tools/define-operation.js';
 import { reasonOf } from '../util/log.js';
 import { createQueue, type Queue } from '../util/queue.js';
 import type { SafeText } from '../util/safe-text.js';
@@ -10,45 +11,7 @@ import type { QuestionLimits } from './plan.js';
 import type { DecisionPage } from './required-consent.js';
 import type { Changes } from './store.js';
 
-/** This file has what a call takes: the ways to ask its person, and the services of the process. */
-
-/** `unanswered` stayed open for too long. `interrupted`: the client or this server ended the call. `notAsked`: the client could not ask. */
-export interface FormResponse {
-  readonly kind: 'agreed' | 'wrongName' | 'declined' | 'cancelled' | 'unanswered' | 'interrupted' | 'notAsked';
-  /** As it was typed. */
-  readonly reason?: string | undefined;
-}
-
-export interface Elicitor {
-  /** Set for this process's own terminal, where no client can answer for the person. */
-  readonly isDirect?: true;
-  show?(plan: Plan): void;
-  /**
-   * Asks a question. Clients since 2026-07-28 get `later`, and call again with the response (`Brought`).
-   * @param accept label of the accepting option
-   */
-  ask(message: SafeText, accept: SafeText, cancel: AbortSignal, nameToType?: string): Promise<FormResponse | 'later'>;
-}
-
-/** The response to an address. `opened` is no decision. */
-export type Visit = 'opened' | 'declined' | 'cancelled';
-
-/** Asks the client's user to open an address (MCP's URL elicitation). */
-export interface Guide {
-  /** Resolves with `later` as `ask` does. */
-  send(message: SafeText, address: string, cancel: AbortSignal): Promise<Visit | 'later'>;
-}
-
-/** What a call brings from a person: consent on the command line, or the answer to the question of an earlier call. */
-export type Brought =
-  | { readonly kind: 'consent' }
-  | {
-      readonly kind: 'answer';
-      /** The question's `requestState`. */
-      readonly proof: string;
-      readonly responseTo: (accept: SafeText, nameToType?: string) => FormResponse;
-      readonly visit: Visit;
-    };
+/** This file has the services that changes take from the process. */
 
 /** Keeps the changes that are being sent, because a process that shuts down waits for them. */
 export function createInFlightCalls() {
@@ -117,31 +80,21 @@ export interface ChangeDependencies extends CallDependencies {
   readonly heldArguments: Map<string, Readonly<Record<string, unknown>>>;
   /** Notes about earlier changes of a caller, each once. */
   readonly pendingNotes: (caller: string | undefined) => Promise<readonly SafeText[]>;
-  readonly callRead: (
-    operation: CallDependencies['operations'][number],
-    args: unknown,
-    context: CallContext,
-  ) => Promise<EndedOutcome>;
-}
-
-export interface ChangeContext extends CallContext {
-  readonly elicitor?: Elicitor | undefined;
-  readonly guide?: Guide | undefined;
-  readonly brought?: Brought | undefined;
-  /** Set if the client's session cannot be read. */
-  readonly isUnknownClient?: boolean;
+  readonly callRead: (operation: Operation, args: unknown, context: CallContext) => Promise<EndedOutcome>;
 }
 
 /** Selects the changes of a call's caller. Callers without a name share their changes. */
-export const ofCaller = ({ principal }: Pick<CallContext, 'principal'>): OfCaller => ({
+export const ofCaller = ({ principal }: CallContext): OfCaller => ({
   caller: principal?.name ?? null,
 });
 
 export const afterStoreFailure =
-  <Result>({ log }: Pick<ChangeRun, 'log'>, resultOf: (error: unknown) => Result, facts: object = {}) =>
+  <Result>({ log }: ChangeRun, resultOf: (error: unknown) => Result, facts: object = {}) =>
   (error: unknown): Result => {
     log('error', 'journal', { ...facts, error: reasonOf(error) });
     return resultOf(error);
   };
 
-export interface ChangeRun extends ChangeContext, ChangeDependencies {}
+export interface ChangeRun extends CallRun, ChangeDependencies {
+  readonly wait: Wait;
+}
