@@ -61,11 +61,11 @@ function factLines(fields: AnyResult): string[] {
   return facts.flatMap(([name, value]) => [value ?? []].flat().map((text) => `${name}: ${text}`));
 }
 
-/** The lines of a request for review: method and URL, headers, and body. */
 /** A sentence with the arguments of a plan that are in no list. */
 export const fieldsSentence = (also: OtherArguments | undefined): readonly SafeText[] =>
   also === undefined || also.fields.length === 0 ? [] : [say`Also: ${join(also.fields, ', ')}.`];
 
+/** The lines of a request for review: method and URL, headers, and body. */
 export const requestLines = ({
   method,
   url,
