@@ -8,7 +8,6 @@ import { isAllowed, offersServices, type Policy, type PolicySubject, type Princi
 export const consentModes = ['ask', 'human', 'approval', 'plan', 'off'] as const;
 export type ConsentMode = (typeof consentModes)[number];
 
-/** The values of CLOUDOPS_CONFIRM_DELETE. */
 export const deleteConfirmations = ['type', 'click'] as const;
 
 /** How many changes each caller may make to an account. */

@@ -27,7 +27,6 @@ export interface CallDependencies {
   readonly log: Log;
 }
 
-/** The circumstances of a call. */
 export interface CallContext {
   /** Absent if callers are not authenticated. */
   readonly principal?: Principal | undefined;

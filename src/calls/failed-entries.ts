@@ -93,7 +93,6 @@ function listsIn(value: unknown): readonly (readonly unknown[])[] {
   return isObject(value) ? Object.values(value).flatMap(listsIn) : [];
 }
 
-/** True if all entries of the arguments failed. */
 export const isAll = ({ count, requestedCount, hasOthers }: FailedEntries): boolean =>
   requestedCount !== undefined && count >= requestedCount && !hasOthers;
 

@@ -93,7 +93,7 @@ function beginningOf(path: string): string {
 }
 
 /**
- * Returns the keys that seal a journal's private values: those of CLOUDOPS_STATE_KEY, or a key in a file next to the
+ * Returns the keys that seal a journal's private values: the keys of CLOUDOPS_STATE_KEY, or a key in a file next to the
  * journal, which still opens what it sealed before CLOUDOPS_STATE_KEY was set.
  * @throws ShownError if that file has no key, or the system's error
  */

@@ -93,7 +93,7 @@ function createPersistence() {
     /** Resolves after at most one more attempt of each write. */
     close: async (): Promise<void> => {
       closing.abort();
-      // The end of a write may begin another.
+      // A write that ends may begin another.
       while (underWay.size > 0) await Promise.allSettled(underWay);
     },
   };

@@ -83,8 +83,7 @@ async function serve(
           language: values.LANGUAGE,
           signIn: await identity.signIn(publicUrl),
           store,
-          // An accepted change is made in the name and with the scopes of its caller. A change without a caller is from a server that shares the
-          // database and authenticates no callers, such as one on stdio. No scopes limit this change.
+          // A change without a caller is from a server that authenticates no callers, such as one on stdio, so no scopes limit it.
           callerOf: async ({ caller, scopes = [] }: Change) =>
             caller === undefined ? undefined : identity.callerNamed(caller, scopes),
           log,

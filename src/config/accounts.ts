@@ -306,7 +306,6 @@ const accountSchema = lazy(() => {
   );
 });
 
-/** The schema of the accounts file. */
 export const accountsFileSchema = lazy(() =>
   z.strictObject(
     {

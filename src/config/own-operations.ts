@@ -5,8 +5,8 @@ import { type Environment, textOfVariable, withHome } from './environment.js';
 import { prefix } from './settings.js';
 
 /**
- * The built-in operations and the user's. Operation files may also add a follow-up read to a built-in operation. An operation that also belongs to
- * a whole service has the name that it has there, so that both names have the same rules.
+ * The built-in operations and the user's. An operation that also belongs to a whole service has the name that it has there, so that both
+ * names have the same rules.
  */
 export function allOperations(
   builtIn: readonly Operation[],

@@ -70,8 +70,7 @@ export function serveTasks(server: Server, { changes, reads, requestOf }: TaskCo
     return task.status === 'completed' ? { ...task, result: { ...result(), resultType: 'complete' } } : task;
   });
 
-  // Ignores the responses, because a task asks for nothing: only the client that was asked has the proof of a question, and a task ID proves
-  // nothing. The question of a call comes before its task.
+  // Ignores the responses, because a task asks for nothing: a task ID proves nothing, so the question of a call comes before its task.
   server.setRequestHandler('tasks/update', { params }, async ({ taskId }, requestContext) => {
     await findTask(taskId, requestContext);
     return {};

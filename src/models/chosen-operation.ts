@@ -25,7 +25,7 @@ export interface ModelSource {
   readonly model: Model;
   readonly file: Omit<ParsedSettings, 'operations'>;
   readonly names: readonly string[];
-  /** Undefined for an operation that is not offered. */
+  /** Undefined if it is not offered. */
   readonly settingsOf: (name: string) => OperationSettings | undefined;
   readonly rules: ToolRules;
 }

@@ -35,8 +35,8 @@ export function draftedEffect(
 }
 
 /**
- * Compares the declared effect of an operation with its name and method, and returns a reason to doubt the effect. A problem keeps the file from
- * being used: reads run without plan and consent, so a name of a change is a problem.
+ * Returns a reason to doubt the declared effect of an operation. A read with the name of a change is a problem, and its
+ * file is not used, because reads run without plan and consent.
  */
 export function effectDoubt({
   api,

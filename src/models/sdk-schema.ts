@@ -15,7 +15,6 @@ import {
 /** Numbers of the kinds of schemas in AWS's SDKs. */
 const kinds = { simple: 0, list: 1, map: 2, structure: 3, union: 4 } as const;
 
-/** Numbers of the simple types. */
 const typeNumbers: Readonly<Record<SimpleType, number>> = {
   string: 0,
   boolean: 2,

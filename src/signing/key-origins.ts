@@ -4,7 +4,7 @@ import { type KeyOrigin, KeysUnavailable, wholeCredentials } from './keys.js';
 import { readProgramKeys, runProgram } from './program-keys.js';
 import type { Credentials } from './sign.js';
 
-/** The ways to get keys, which profiles and settings name. */
+/** Ways to get keys, which profiles and settings name. */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -16,7 +16,7 @@ export type Body =
       readonly isTooLarge: boolean;
     };
 
-/** Parses a body. Never throws. */
+/** Never throws. */
 export function parseBody(body: string): Body {
   // A byte order mark counts as white space.
   const text = body.trim();

@@ -93,7 +93,6 @@ export function errorFieldsIn(body: Body): Readonly<Record<string, unknown>> {
   return [...errors, around].find(isObject) ?? {};
 }
 
-/** A detail of an error on one line. */
 export const detailText = (value: unknown): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   const { message = '' } = textField('message', text);

@@ -3,7 +3,6 @@ export type Attributes = Readonly<Record<string, string | number | undefined>>;
 
 export interface Span {
   child(name: string, attributes: Attributes): Span;
-  /** `error` is the type of the error. */
   end(attributes: Attributes, error: string | undefined): void;
 }
 

@@ -272,7 +272,7 @@ function endedThings(answer: object | undefined, write: Write): ShownTable | und
 
 /** A service may return ETags of any length (characters). */
 const longestEtag = 200;
-/** Of all ETags of an upload, in characters: those of about 3,000 parts. */
+/** Characters of all ETags of an upload, enough for about 3,000 parts. */
 const maximumEtags = 100_000;
 
 /** Returns the parts for the upload view. Undefined if the view could not draw them. */

@@ -74,7 +74,6 @@ export const outcomeKey = 'cloudops/outcome.2';
 
 /**
  * The outcome of a change:
- * - `partly`: the cloud did a part of the change.
  * - `unknown`: there is no answer, and the request may have arrived.
  * - `withdrawn`: the caller took the plan back.
  * - `late`: another decision stands.

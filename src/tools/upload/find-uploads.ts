@@ -136,7 +136,7 @@ function refusals(names: readonly string[], ends: readonly PartialReadEnd[]) {
   return byCode.length === 0 ? undefined : byCode.sort((a, b) => b.count - a.count).slice(0, 10);
 }
 
-/** Adds the ages, and leaves out what may be younger than `olderThanHours`. `times` are those of the last answer. */
+/** Adds the ages, and leaves out what may be younger than `olderThanHours`. `times` belong to the last answer. */
 export function withAges(all: readonly FoundUpload[], times: AnswerTimes, olderThanHours: number | undefined) {
   const newest = all.reduce((latest, { initiated }) => Math.max(latest, storeTime(initiated) ?? 0), 0);
   const now = nowOf(times, newest);
@@ -156,7 +156,7 @@ export function withAges(all: readonly FoundUpload[], times: AnswerTimes, olderT
   };
 }
 
-/** Summarizes what was read. `uploads` are those of all reads, in the order of the answer. */
+/** Summarizes `uploads`, which are in the order of the answer. */
 export function summariseUploads(
   reads: readonly UploadsOfBucket[],
   uploads: readonly FoundUpload[],

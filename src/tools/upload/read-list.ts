@@ -119,7 +119,7 @@ export function storeTime(text = ''): number | undefined {
   return time === undefined || time < Date.UTC(2000, 0, 1) ? undefined : time;
 }
 
-/** The times of an answer (ISO 8601). */
+/** ISO 8601. */
 export interface AnswerTimes {
   readonly answeredAt?: string | undefined;
   readonly receivedAt: string;

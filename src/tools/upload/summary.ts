@@ -131,8 +131,8 @@ function timeFields(parts: readonly UploadPart[], times: AnswerTimes, bytesLeft:
 }
 
 /**
- * Estimates the pace of an upload by the arrival times of its last parts. Times are milliseconds, sizes are bytes. The rate is that of the last
- * 8 to 30 parts, because older parts say nothing about now; of the last ten, if the upload became slower.
+ * Estimates the pace of an upload by the arrival times of its last parts. Times are milliseconds, sizes are bytes. The rate is of the last
+ * 8 to 30 parts, or of the last ten if the upload became slower.
  */
 export function paceOf(parts: readonly UploadPart[], now: number, bytesLeft: number | undefined) {
   const arrivals = parts
