@@ -90,7 +90,7 @@ export type Brought =
   | { readonly kind: 'consent' }
   | {
       readonly kind: 'answer';
-      /** The question's `requestState`. */
+      /** MCP's `requestState`, which the client returned unchanged. */
       readonly proof: string;
       readonly responseTo: (accept: SafeText, nameToType?: string) => FormResponse;
       readonly visit: Visit;

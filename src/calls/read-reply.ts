@@ -278,7 +278,7 @@ function convert(value: unknown, expected: string): unknown {
   return isNumber && typeof value === 'string' ? readWholeNumber(value) : undefined;
 }
 
-/** Names a structure only by its kind, because a part may be a secret. */
+/** Shows a list or an object only as such, because a part may be a secret. */
 function show(value: unknown, expected = 'object'): SafeText {
   if (Array.isArray(value)) return words('a list');
   if (isObject(value)) return words('an object');

@@ -9,7 +9,7 @@ import { regionInHost } from '../util/uri.js';
 import { filled, nextOf, type Step, type Values } from './refusal.js';
 import table from './steps.json' with { type: 'json' };
 
-/** Says what to do after an error of the cloud or of the network. Only calls need it. */
+/** This file chooses the step after an error of the cloud or of the network. */
 
 type StepName = keyof typeof table.steps;
 
@@ -96,7 +96,7 @@ export function remedyFor(
   operationErrors: Operation['errors'],
   facts: RemedyFacts,
 ): { readonly code: string | undefined; readonly next: Next } {
-  // The table uses S3's names, because the API reference names none.
+  // The table has S3's codes, because the API reference has none.
   const { error } = facts;
   const [ownStart, ownAdvice] =
     Object.entries(operationErrors ?? {}).find(([start]) => error.code?.startsWith(start)) ?? [];

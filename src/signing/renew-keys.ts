@@ -66,7 +66,7 @@ export function renewKeys<Origin extends KeyOrigin>(
   const readOnce = async (files: string): Promise<void> => {
     let found: Origin | undefined;
     let read: TemporaryKeys | undefined;
-    /** The reason why there are no keys, now or when the ones that were read have expired. */
+    /** Why there are no keys, now or after the keys that were read expire. */
     let failure: KeysUnavailable;
     try {
       found = await findOrigin();

@@ -1,7 +1,7 @@
 import { encodeSegment } from '../../util/uri.js';
 import { bucketRegion, objectKey, pathName, text } from '../schema/fields.js';
 
-/** This file has what the operations on one multipart upload share. */
+/** This file has arguments, path and error texts of the operations on one multipart upload. */
 
 export const uploadArguments = () => ({
   bucket: pathName().describe('Bucket name.'),

@@ -66,7 +66,7 @@ interface UploadListing {
   /** Identities of the uploads that were read, because pages may overlap. */
   readonly seen: Set<string>;
   marker: PageStart;
-  /** Query parameters that later pages have in place of those of the call. */
+  /** Query parameters of later pages, which replace the call's. */
   parameters: PageStart;
   saidMore: boolean;
 }
