@@ -86,7 +86,8 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
       try {
         await dispatch(agent, { ...request, ...address }, exchange, limits, signal);
         const decode = () => decodeResponse(exchange, limits, request.byteLimit);
-        return await (exchange.size > 64 * 1024 ? takeTurn(decode) : decode());
+        const isSmall = exchange.size <= 64 * 1024 && exchange.head?.headers['content-encoding'] === undefined;
+        return await (isSmall ? decode() : takeTurn(decode));
       } catch (error) {
         return failureOf(error, exchange, signal, hasProxy);
       }

@@ -10,6 +10,7 @@ import { say } from '../../src/util/safe-text.js';
 import { contextOf, type Ended, never, testCaller } from '../support/caller.js';
 import { openPolicy } from '../support/operations.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
+import { countTurns } from '../support/turns.js';
 
 /** The answer to a read: one record of all its pages, with what there is to say of each. */
 
@@ -52,6 +53,25 @@ test('pages that others follow are counted with their entries, while they come',
     [1, 2],
     [2, 3],
   ]);
+});
+
+test('large pages of calls at the same time are read one after the other, with other work between', async () => {
+  const parts = Array.from({ length: 1000 }, (_, index) => part(index + 1));
+  using otherWork = countTurns();
+  const read: number[] = [];
+  const { pages } = listParts;
+  if (pages === undefined) throw new Error('the read has no pages');
+  const add: typeof pages.add = (...page) => {
+    read.push(otherWork.turns);
+    return pages.add(...page);
+  };
+  const text = '<Part/>'.repeat(3000);
+  const { openClient } = scriptedClient(async () => ({ ...page({ parts }), readText: async (read) => read(text) }));
+  const { call } = testCaller('http://127.0.0.1:1', { openClient });
+  const operation = { ...listParts, pages: { ...pages, add } };
+  await Promise.all(Array.from({ length: 5 }, () => call(operation, args)));
+  expect(read).toHaveLength(5);
+  expect(new Set(read).size).toBe(5);
 });
 
 test('what there is to warn of is said once, though it is on each page', async () => {

@@ -8,6 +8,7 @@ import type { Proxies } from '../../src/transport/connections.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { never } from '../support/caller.js';
 import { createForwardProxy, portOf } from '../support/tunnel-proxy.js';
+import { countTurns } from '../support/turns.js';
 
 /** Makes a server listen until the end of the test. */
 async function listening<Listener extends Server>(server: Listener): Promise<Listener> {
@@ -49,6 +50,38 @@ test('so is one that came compressed', async () => {
 test('a character that is cut off at the end is marked', async () => {
   const body = await bodyFrom((_request, response) => response.end(Buffer.from(large).subarray(0, -1)));
   expect(body.slice(-2)).toBe('日\ufffd');
+});
+
+test('large bodies that come at the same time are decoded one after the other, and other work runs between their pieces', async () => {
+  const compressed = gzipSync(large);
+  // Few bytes that become many count as many.
+  expect(compressed.length).toBeLessThan(64 * 1024);
+  const waiting: (() => void)[] = [];
+  const server = await listening(
+    createServer((_request, response) => {
+      response.setHeader('content-encoding', 'gzip').flushHeaders();
+      waiting.push(() => response.end(compressed));
+      if (waiting.length === 4) for (const end of waiting) end();
+    }),
+  );
+  const origin = `http://127.0.0.1:${portOf(server)}`;
+  const client = clientWith({}, { ...defaultLimits, bodyBytes: large.length * 4 });
+  using otherWork = countTurns();
+  const events: [name: string, turn: number][] = [];
+  const size = Buffer.byteLength(large);
+  await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const byteLimit = {
+        admit: (bytes: number) => bytes !== size || events.push(['begin', otherWork.turns]) > 0,
+      };
+      const request = { method: 'GET', origin, path: '/', headers: {}, newConnection: true, byteLimit } as const;
+      await client.send(request, never);
+      events.push(['end', otherWork.turns]);
+    }),
+  );
+  expect(events.map(([name]) => name)).toEqual(Array.from({ length: 4 }, () => ['begin', 'end']).flat());
+  for (const [index, [name, turn]] of events.entries())
+    if (name === 'end') expect(turn).toBeGreaterThan(events[index - 1]?.[1] ?? turn);
 });
 
 describe('plain HTTP through a proxy', () => {
