@@ -24,8 +24,8 @@ export const resultSchemas = lazy(() => {
     headers: words,
     /** A JSON value, or an XML document as text. */
     body: z.unknown().optional(),
-    /** Each with its source: `region jp-east-1 (given)`. */
-    where: texts,
+    /** Each may have its source: `region jp-east-1` is `given`. */
+    where: z.array(z.object({ place: text, source: text.exactOptional() })).readonly(),
     /** The present state, or the reason for not knowing it. */
     found: text.exactOptional(),
     alert: text.exactOptional(),
@@ -115,10 +115,9 @@ function partsSchema(): z.ZodType<readonly Part[]> {
   const part: z.ZodType<Part> = z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('words'), text: z.string() }),
     z.object({ kind: z.enum(['quoted', 'name']), value: z.string(), limit: length, longest: length }),
-    z.object({ kind: z.enum(['argument', 'exact']), value: z.string() }),
+    z.object({ kind: z.literal('exact'), value: z.string() }),
     z.object({ kind: z.literal('time'), time: z.number() }),
     z.object({ kind: z.literal('message'), words: z.array(z.string()).readonly(), values }),
-    z.object({ kind: z.literal('detail'), values }),
     z.object({ kind: z.literal('readers'), values }),
   ]);
   return z.array(part).readonly();

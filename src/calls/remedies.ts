@@ -4,7 +4,7 @@ import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { isPassing, isPassingStatus } from '../transport/retry.js';
 import { commonCode, type ServiceError } from '../transport/service-error.js';
-import { defined, detail, forReader, own, quoted, type SafeText, say } from '../util/safe-text.js';
+import { defined, forReader, own, quoted, type SafeText, say } from '../util/safe-text.js';
 import { regionInHost } from '../util/uri.js';
 import { filled, nextOf, type Step, type Values } from './refusal.js';
 import table from './steps.json' with { type: 'json' };
@@ -131,6 +131,5 @@ export function httpFailureText({ code, detail: message }: HttpFailure, origin: 
   // This server ended the exchange itself, so origin and message explain nothing.
   if (endedHere === true) return filled(problem);
   // The origin comes from the configuration, so it is shown without quotation marks.
-  const originAndMessage = say` (${defined(origin)}: ${quoted(message, 200)})`;
-  return say`${filled(problem)}${detail(originAndMessage)}`;
+  return say`${filled(problem)} (${defined(origin)}: ${quoted(message, 200)})`;
 }

@@ -24,6 +24,7 @@ import {
   words,
 } from '../util/safe-text.js';
 import { type Change, type DecisionWay, decisionWays, type Ending, type EndState } from './change.js';
+import { placesOf } from './plan.js';
 
 /** This file tells what became of a change that was sent, and what comes next. */
 
@@ -131,7 +132,7 @@ function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
     }),
     ...(decision !== undefined && { consent: words(decisionWays[decision.way]) }),
     sentAt,
-    where: plan.where,
+    where: placesOf(plan),
     effects: plan.consequences,
     next: step,
     requestIds,

@@ -1,21 +1,17 @@
 import { withDecodedSecretMarks } from '../calls/call-secrets.js';
-import { hintsOf, knownDefaults } from '../calls/hints.js';
 import type { OtherArguments, Plan, PlanTable, Risk } from '../calls/outcome.js';
 import type { ResolvedChange } from '../calls/resolved-call.js';
 import { fieldsSentence } from '../calls/result-text.js';
 import type { Operation } from '../tools/define-operation.js';
-import { place } from '../tools/schema/answer-texts.js';
+import { place as placeName } from '../tools/schema/answer-texts.js';
 import { fieldInWords, fieldUnit } from '../util/field-names.js';
 import { sentenceCase, sentences } from '../util/human.js';
 import { groupedBy, isObject, leavesOf, parseJson, textsAt } from '../util/objects.js';
 import {
-  argument,
   cut,
   defined,
-  detail,
   duration,
   fitted,
-  inFull,
   join,
   longestLabelName,
   longestName,
@@ -26,11 +22,10 @@ import {
   shortNames,
   shownValue,
   type Wording,
-  withArgumentNames,
-  withoutDetails,
   withTimes,
   words,
 } from '../util/safe-text.js';
+import { hintsOf, knownDefaults } from './hints.js';
 
 /** This file shows a change to people before they decide: as a plan, as the plan's text, and as a question. */
 
@@ -45,13 +40,18 @@ export function makePlan(call: PlanInput): Plan {
   const { origin, region, isSandbox = false } = endpoint;
   const { method, target, body } = shownRequest;
   const schema = operation.input();
-  const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
+  const nameOf = (path: string): SafeText => {
+    const name = fieldInWords(schema, path);
+    if (name === undefined) return own(path);
+    // A name with a number has no article: `node pool 1`.
+    return /\d$/.test(name) ? defined(name) : say`the ${defined(name)}`;
+  };
 
   // No operation names a secret in its own texts.
   const also = otherArguments(ownTexts.named, shownInput, longestInPlan);
   const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
   const tables = planTables(operation, shownInput, call.list !== undefined);
-  const hints = hintsOf(operation, ownTexts, input, region);
+  const hints = hintsOf(operation, ownTexts, input, region, nameOf);
 
   return {
     summary: say`${ownTexts.headline(input, region)}.`,
@@ -67,7 +67,7 @@ export function makePlan(call: PlanInput): Plan {
     where: whereOf(call),
     ...(found !== undefined && { found }),
     ...(alert !== undefined && { alert }),
-    consequences: ownTexts.consequences(input, region).map(inWords),
+    consequences: ownTexts.consequences(input, region),
     risks: risksOf(call),
     ...(hasOtherArguments && { also }),
     ...(tables.length > 0 && { tables }),
@@ -77,7 +77,7 @@ export function makePlan(call: PlanInput): Plan {
       name: defined(fieldInWords(schema, path) ?? path),
       value: defined(value),
     })),
-    warnings: [...pastedSecretWarnings(call), ...hints.warnings].map(inWords),
+    warnings: [...pastedSecretWarnings(call, nameOf), ...hints.warnings],
     notChecked: ownTexts.notChecked.map(defined),
   };
 }
@@ -94,8 +94,9 @@ function signatureLines({ profile, service, region }: PlanInput['endpoint'], key
   }
 }
 
-function whereOf(call: PlanInput): readonly SafeText[] {
-  const account = say`${accountText(call)}${call.isDefaultAccount === true ? detail(words(' (default)')) : words('')}`;
+function whereOf(call: PlanInput): Plan['where'] {
+  const place = accountText(call);
+  const account = call.isDefaultAccount === true ? { place, source: words('default') } : { place };
   const places = destinationsOf(call);
   const before = call.endpoint.isSandbox === true ? 1 : 0;
   return call.accountName === undefined ? [...places, account] : places.toSpliced(before, 0, account);
@@ -113,7 +114,7 @@ export function acceptOf(call: Pick<ResolvedChange, 'operation' | 'change' | 'in
   const risks = risksOf(call).map((risk) => words(risk));
   const risk = risks.length === 0 ? words('') : say` (${join(risks, ', ')})`;
   // Some clients truncate longer options (characters).
-  return say`${fitted(call.change.accept(call.input), 48 - risk.text.length, longestLabelName).line}${risk}`;
+  return say`${fitted(call.change.accept(call.input), 48 - risk.text.length, longestLabelName)}${risk}`;
 }
 
 /** Paths of the secrets that came in the call itself. */
@@ -124,27 +125,23 @@ export const pastedSecrets = ({
 }: PlanInput): readonly string[] =>
   secrets.filter((path) => textsAt(input, path).length > 0 && nameBySecretPath[path] === undefined);
 
-function pastedSecretWarnings(call: PlanInput): readonly SafeText[] {
+function pastedSecretWarnings(call: PlanInput, nameOf: (path: string) => SafeText): readonly SafeText[] {
   const { secretNames = {} } = call.operation;
   return pastedSecrets(call).map((path) => {
     const [namePath] = Object.keys(secretNames).filter((name) => secretNames[name] === path);
     const advice =
       namePath === undefined
         ? words('')
-        : say` Give ${argument(namePath)} instead: it takes the name of a secret on this server.`;
-    return say`${argument(path.replaceAll('[]', ''))} came with the call, so the client and the provider of its model have seen it and may keep it.${advice}`;
+        : say` Give ${nameOf(namePath)} instead: it takes the name of a secret on this server.`;
+    return say`${sentence(nameOf(path.replaceAll('[]', '')))} came with the call, so the client and the provider of its model have seen it and may keep it.${advice}`;
   });
 }
 
-const given = detail(words(' (given)'));
-const regionSources = {
-  given,
-  configured: detail(words(' (configured)')),
-  default: detail(words(" (this server's default)")),
-} as const;
+const given = words('given');
+const regionSources = { given, configured: words('configured'), default: words("this server's default") } as const;
 
 /** The destinations of a change, the most important first. */
-function destinationsOf({ operation, input, endpoint, regionSource }: PlanInput): readonly SafeText[] {
+function destinationsOf({ operation, input, endpoint, regionSource }: PlanInput): Plan['where'] {
   const { region, isSandbox } = endpoint;
   const regionInArguments = firstText(input.region ?? input.regions);
   const zoneInArguments = firstText(input.availabilityZone ?? input.availabilityZones);
@@ -153,22 +150,28 @@ function destinationsOf({ operation, input, endpoint, regionSource }: PlanInput)
   // Otherwise, the region only says which endpoint gets the request.
   const kind = words(isRegionOfThing ? 'region' : 'request sent to');
   return [
-    ...(isSandbox === true ? [say`the built-in sandbox`] : []),
-    ...(regionInArguments === undefined ? [] : [say`region ${place(regionInArguments)}${given}`]),
-    ...(regionInArguments === region ? [] : [say`${kind} ${place(region)}${regionSources[regionSource]}`]),
+    ...(isSandbox === true ? [{ place: say`the built-in sandbox` }] : []),
+    ...(regionInArguments === undefined ? [] : [{ place: say`region ${placeName(regionInArguments)}`, source: given }]),
+    ...(regionInArguments === region
+      ? []
+      : [{ place: say`${kind} ${placeName(region)}`, source: regionSources[regionSource] }]),
     ...(zoneInArguments === undefined
-      ? zones.map(({ value }) => say`zone ${defined(value)}${detail(words(" (the cloud's default)"))}`)
-      : [say`zone ${place(zoneInArguments)}${given}`]),
+      ? zones.map(({ value }) => ({ place: say`zone ${defined(value)}`, source: words("the cloud's default") }))
+      : [{ place: say`zone ${placeName(zoneInArguments)}`, source: given }]),
   ];
 }
 
 const firstText = (value: unknown) => [value].flat().find((element) => typeof element === 'string');
 
+/** The places of a plan, each with its source. */
+export const placesOf = ({ where }: Plan): readonly SafeText[] =>
+  where.map(({ place, source }) => (source === undefined ? place : say`${place} (${source})`));
+
 /** The plan as text for a person, without the request. */
 export function planText(plan: Plan, until: string | undefined): SafeText {
   const holds = until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`];
-  const where = say`Where: ${join(plan.where, ', ')}.`;
-  const lines = [fitted(plan.summary).line, ...cautionsOf(plan), where, ...planDetails(plan), ...holds];
+  const where = say`Where: ${join(placesOf(plan), ', ')}.`;
+  const lines = [shortNames(plan.summary), ...cautionsOf(plan), where, ...planDetails(plan), ...holds];
   return withTimes(join(lines, '\n'), (time) =>
     defined(`${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`),
   );
@@ -188,7 +191,7 @@ export function planDetails(plan: Plan): readonly SafeText[] {
   const { found, also } = plan;
   const defaults = plan.defaults.map(({ name, value }) => say`${name}: ${value}`);
   return [
-    ...inFull(fitted(plan.summary)),
+    ...inFull(plan, shortNames(plan.summary)),
     ...fieldsSentence(also),
     ...(found === undefined ? [] : [found]),
     ...section(words('What will happen:'), consequencesOf(plan)),
@@ -197,6 +200,12 @@ export function planDetails(plan: Plan): readonly SafeText[] {
     ...section(words('Not checked:'), plan.notChecked),
     ...section(words('Lists:'), also?.lists ?? []),
   ];
+}
+
+/** The whole summary, if a line of it lacks something. */
+export function inFull({ summary }: Plan, line: SafeText): readonly SafeText[] {
+  const whole = shortNames(summary, unlimited);
+  return whole.text === line.text ? [] : [say`In full: ${whole}`];
 }
 
 const riskSentences: Readonly<Record<Risk, SafeText>> = {
@@ -244,7 +253,7 @@ export function questionText(
     ...omitted,
     ...(plan.found === undefined ? [] : [plan.found]),
     ...withUncutNames(consequencesOf(plan)),
-    ...withUncutNames(titled('Where', isShort ? plan.where : [])),
+    ...withUncutNames(titled('Where', isShort ? placesOf(plan) : [])),
     ...withUncutNames(titled('Also', [...also.lists, ...also.fields])),
     ...titled('Defaults', defaults),
     ...plan.warnings,
@@ -276,25 +285,29 @@ const titled = <const Title extends string>(title: Wording<Title>, values: reado
 
 /** `isShort` if the lines leave out sources and places. */
 function decisionLines(plan: Plan, call: ResolvedChange, limits: QuestionLimits) {
-  const { change, input, endpoint } = call;
-  const headline = fitted(change.headline(input, endpoint.region), limits.lineLength - 1);
+  const headline = headlineOf(call, limits.lineLength - 1);
   const cautions = cautionsOf(plan);
-  const where = say`${sentence(join(plan.where, ', '))}.`;
+  const where = say`${sentence(join(placesOf(plan), ', '))}.`;
   const isShort = where.text.length > limits.lineLength;
   const caution = cautions.length === 0 ? [] : [join(cautions, ' ')];
-  const lines = [say`${headline.line}?`, ...caution, isShort ? whereLine(call, limits) : where];
-  return { lines, omitted: inFull(headline), isShort };
+  const lines = [say`${headline}?`, ...caution, isShort ? whereLine(call, limits) : where];
+  return { lines, omitted: inFull(plan, say`${headline}.`), isShort };
+}
+
+function headlineOf({ change, input, endpoint }: ResolvedChange, limit: number): SafeText {
+  const whole = shortNames(change.headline(input, endpoint.region));
+  return whole.text.length <= limit ? whole : fitted(change.shortHeadline?.(input) ?? whole, limit);
 }
 
 /** Leaves out sources, and then zones. */
 function whereLine(call: ResolvedChange, { lineLength }: QuestionLimits): SafeText {
   const account = cut(accountText(call), 'account '.length + 24);
-  const destinations = destinationsOf(call).map((place) => shortNames(withoutDetails(place), longestLabelName));
+  const destinations = destinationsOf(call).map(({ place }) => shortNames(place, longestLabelName));
   const charactersLeft = lineLength - account.text.length - ', .'.length;
 
   // The most important destination comes first.
   while (destinations.length > 1 && join(destinations, ', ').text.length > charactersLeft) destinations.pop();
-  const shownDestinations = fitted(join(destinations, ', '), charactersLeft).line;
+  const shownDestinations = fitted(join(destinations, ', '), charactersLeft);
   return say`${sentence(join([shownDestinations, account], ', '))}.`;
 }
 

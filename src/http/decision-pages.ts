@@ -6,17 +6,7 @@ import { readView } from '../mcp/views/view-of-tool.js';
 import { sentenceCase } from '../util/human.js';
 import type { Translator } from '../util/language.js';
 import { textAt } from '../util/objects.js';
-import {
-  counted,
-  duration,
-  own,
-  quoted,
-  type SafeText,
-  say,
-  shortNames,
-  withoutDetails,
-  words,
-} from '../util/safe-text.js';
+import { counted, duration, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import type { PageUser } from './decision-session.js';
 
 /** HTML from a template that escapes all values. */
@@ -199,12 +189,9 @@ function listItem(change: Change, row: RowOptions): Html {
 
 const summaryOf = ({ plan }: Change): SafeText => shortNames(plan.summary);
 
-/** Account and region, without their reasons. */
+/** Account and region, without their sources. */
 const placeOf = ({ plan }: Change, { translate: t }: Pick<Translator, 'translate'>): string =>
-  plan.where
-    .filter(({ text }) => !text.startsWith('zone'))
-    .map((text) => t(withoutDetails(text)))
-    .join(' · ');
+  plan.where.flatMap(({ place }) => (place.text.startsWith('zone') ? [] : t(place))).join(' · ');
 
 const quotedParts = (text: string): readonly string[] => text.split(/("(?:[^"\\]|\\.)*")/);
 

@@ -2,7 +2,7 @@ import type { ChangeTexts } from '../tools/define-operation.js';
 import { nameInWords } from '../util/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { isObject, textsAt, valueAt } from '../util/objects.js';
-import { defined, definedMessage, detail, distinct, join, own, type SafeText, say } from '../util/safe-text.js';
+import { defined, definedMessage, distinct, join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { identifyingField, nameEndings } from './answer-summary.js';
 import { fieldsAtAnyDepth } from './argument-names.js';
 import { type ChosenOperation, wordsOf } from './chosen-operation.js';
@@ -31,20 +31,18 @@ export function changeTexts(
   const otherIdentifiers = identifiers.filter((identifier) => identifier !== resourceIdentifier);
   const titleHasResource = resourceIdentifier?.kind === '' || isNamesake(resourceIdentifier, operation.name);
   const { costsMoney, irreversible, continues = true, consequences = [], notChecked = [] } = settings;
+  const headline = (input: Input, inApi: SafeText, namesText: NamesText): SafeText => {
+    const names = titleHasResource && resourceIdentifier !== undefined ? namesIn(resourceIdentifier, input) : [];
+    const texts = distinct(identifierTexts(names.length > 0 ? otherIdentifiers : identifiers, input, namesText));
+    if (names.length > 0) return join([say`${deed(title, names, [namesText(names)])}${inApi}`, ...texts], ', ');
+    return texts.length > 0 ? say`${defined(title)}${inApi}: ${join(texts, ', ')}` : say`${defined(title)}${inApi}`;
+  };
   return {
     costsMoney,
     continues,
     ...(irreversible !== undefined && { irreversible }),
-    headline: (input) => {
-      const names = titleHasResource && resourceIdentifier !== undefined ? namesIn(resourceIdentifier, input) : [];
-      const texts = distinct(identifierTexts(names.length > 0 ? otherIdentifiers : identifiers, input));
-      // `detail` marks the first text to leave out if the headline is too long.
-      const inApi = detail(say` in ${own(apiName)}`);
-      if (names.length > 0) return join([say`${deed(title, names, [namesText(names)])}${inApi}`, ...texts], ', ');
-      return texts.length > 0
-        ? say`${defined(title)}${inApi}: ${join(texts, ', ')}`
-        : say`${defined(title)} in ${own(apiName)}`;
-    },
+    headline: (input) => headline(input, say` in ${own(apiName)}`, wholeNamesText),
+    shortHeadline: (input) => headline(input, words(''), shortNamesText),
     accept: (input) => {
       const names = resourceIdentifier === undefined ? [] : namesIn(resourceIdentifier, input);
       const [name] = names;
@@ -64,14 +62,14 @@ export function changeTexts(
     named: pathsOf(identifiers.filter(({ isList }) => !isList)),
     // The advice is "look in the console for" and this text.
     verificationHint: (input) =>
-      join([say`the effect of ${own(operation.name)}`, ...identifierTexts(identifiers, input)], ', '),
+      join([say`the effect of ${own(operation.name)}`, ...identifierTexts(identifiers, input, wholeNamesText)], ', '),
   };
 }
 
 /** `Terminate instance "i-1"`, `Terminate 3 instances`. The verb is a template, because it comes last in Japanese. */
 function deed(title: string, { length }: readonly string[], shown: readonly SafeText[]): SafeText {
-  const [verb = '', ...words] = title.split(' ');
-  const things = words.join(' ');
+  const [verb = '', ...others] = title.split(' ');
+  const things = others.join(' ');
   const thing = length === 1 ? singular(things) : `${length} ${things}`.trim();
   return definedMessage([`${verb} `, ''], [join([...(thing === '' ? [] : [defined(thing)]), ...shown], ' ')]);
 }
@@ -88,23 +86,27 @@ function namesIn({ path, isList }: Identifier, input: Input): readonly string[] 
   return value === undefined ? [] : [String(value)];
 }
 
-const identifierTexts = (identifiers: readonly Identifier[], input: Input): readonly SafeText[] =>
+const identifierTexts = (identifiers: readonly Identifier[], input: Input, namesText: NamesText): readonly SafeText[] =>
   identifiers.flatMap((identifier) => {
     const names = namesIn(identifier, input);
-    const words = identifier.words.replace(/ (?:name|identifier|id|arn|url)(s?)$/i, '$1');
-    return names.length === 0 ? [] : [say`${defined(words)} ${namesText(names)}`];
+    const kind = identifier.words.replace(/ (?:name|identifier|id|arn|url)(s?)$/i, '$1');
+    return names.length === 0 ? [] : [say`${defined(kind)} ${namesText(names)}`];
   });
 
-/** A URL or an ARN is a detail, which a headline that is too long leaves out. */
-function namesText(names: readonly string[]): SafeText {
+type NamesText = (names: readonly string[]) => SafeText;
+
+const shortNamesText: NamesText = (names) => {
   const texts = names.slice(0, namesInHeadline).map((name) => say`${endOfName(name)}`);
-  const [first = ''] = names;
   const more = names.length - namesInHeadline;
-  if (more > 0) return say`${join(texts, ', ')} and ${more} more`;
-  return names.length > 1 || endOfName(first) === first
-    ? join(texts, ', ')
-    : say`${join(texts, ', ')}${detail(say` (${first})`)}`;
-}
+  return more > 0 ? say`${join(texts, ', ')} and ${more} more` : join(texts, ', ');
+};
+
+/** With the whole URL or ARN of a single name. */
+const wholeNamesText: NamesText = (names) => {
+  const [name = '', ...others] = names;
+  const shown = shortNamesText(names);
+  return others.length > 0 || endOfName(name) === name ? shown : say`${shown} (${name})`;
+};
 
 /** Returns the resource in a URL or an ARN, because a headline shows only the beginning of a name. */
 const endOfName = (name: string): string => name.replace(/^(?:https?:\/\/[^/]*\/|arn:(?:[^:]*:){4})(?=.)/, '');

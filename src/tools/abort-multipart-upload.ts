@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { detail, quoted, say, time } from '../util/safe-text.js';
+import { quoted, say, time } from '../util/safe-text.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
 import { next as nextStep } from './next.js';
@@ -47,7 +47,8 @@ export const abortMultipartUpload = defineOperation({
     costsMoney: false,
     continues: false,
     headline: ({ bucket, object, uploadId }) =>
-      say`Abort the upload${detail(say` ${quoted(uploadId, 60)}`)} of ${object}${detail(say` to bucket ${bucket}`)}${detail(say` and delete its parts`)}`,
+      say`Abort the upload ${quoted(uploadId, 60)} of ${object} to bucket ${bucket} and delete its parts`,
+    shortHeadline: ({ bucket, object }) => say`Abort the upload of ${object} to bucket ${bucket}`,
     accept: ({ object }) => say`Abort upload of ${object}`,
     consequences: () => [say`A client that is still uploading gets an error.`],
     warnings: () => [],

@@ -262,6 +262,8 @@ export interface ChangeTexts<Input = Fields, Output = unknown> {
   readonly continues: boolean;
   /** Without a full stop: `Create DevOps server "wiki" in jp-east-1`. */
   headline(input: Input, region: string): SafeText;
+  /** In place of a headline that is too long. */
+  shortHeadline?(input: Input): SafeText;
   accept(input: Input): SafeText;
   /** What is changed or billed and the headline does not say, costs first. */
   consequences(input: Input, region: string): readonly SafeText[];

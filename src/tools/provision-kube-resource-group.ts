@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
 import { isObject, parseJson } from '../util/objects.js';
-import { counted, detail, join, say, words } from '../util/safe-text.js';
+import { counted, join, type SafeText, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
@@ -181,14 +181,9 @@ export const provisionKubeResourceGroup = defineOperation({
   change: {
     costsMoney: true,
     continues: true,
-    headline: ({ resourceGroupName, regions, adminWorkstation, adminCluster }) => {
-      const { controlPlane, nodePools = [] } = adminCluster ?? {};
-      const counts = [adminWorkstation && 1, ...[controlPlane, ...nodePools].map((group) => group?.nodeCount)];
-      const total = counts.reduce<number>((sum, count = 0) => sum + count, 0);
-      const atLeast = words(counts.includes(undefined) ? 'at least ' : '');
-      const servers = total === 0 ? words('number of servers not given') : say`${atLeast}${counted(total, 'server')}`;
-      return say`Set up Kubernetes${detail(say` resource`)} group ${resourceGroupName}${detail(inRegion(regions))}: ${servers}`;
-    },
+    headline: (input) =>
+      say`Set up Kubernetes resource group ${input.resourceGroupName}${inRegion(input.regions)}: ${serversText(input)}`,
+    shortHeadline: (input) => say`Set up Kubernetes group ${input.resourceGroupName}: ${serversText(input)}`,
     accept: ({ resourceGroupName }) => say`Set up ${resourceGroupName}`,
     consequences: ({ adminWorkstation, adminCluster }) => [
       say`Its servers, disks and load balancer cost money from the moment they are created.`,
@@ -252,6 +247,14 @@ export const provisionKubeResourceGroup = defineOperation({
     );
   },
 });
+
+function serversText({ adminWorkstation, adminCluster }: z.output<ReturnType<typeof input>>): SafeText {
+  const { controlPlane, nodePools = [] } = adminCluster ?? {};
+  const counts = [adminWorkstation && 1, ...[controlPlane, ...nodePools].map((group) => group?.nodeCount)];
+  const total = counts.reduce<number>((sum, count = 0) => sum + count, 0);
+  const atLeast = words(counts.includes(undefined) ? 'at least ' : '');
+  return total === 0 ? words('number of servers not given') : say`${atLeast}${counted(total, 'server')}`;
+}
 
 const inRegion = ([region]: readonly string[] = []) => (region === undefined ? words('') : say` in ${place(region)}`);
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { detail, join, own, say, words } from '../util/safe-text.js';
+import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
 import { differs, foreignZone, place, withMeaning, zoneWarnings } from './schema/answer-texts.js';
@@ -120,10 +120,8 @@ export const restoreInstance = defineOperation({
   change: {
     costsMoney: true,
     continues: true,
-    headline: ({ instanceId, backupId, diskSize, instanceType = 'e-large' }, region) => {
-      const disk = diskSize === undefined ? words('') : say`${diskSize} GB, `;
-      return say`Create DevOps server ${instanceId} (${disk}${own(instanceType)})${detail(say` in ${place(region)}`)}${detail(say` from backup ${backupId}`)}`;
-    },
+    headline: (input, region) => say`${createText(input)} in ${place(region)} from backup ${input.backupId}`,
+    shortHeadline: createText,
     accept: ({ instanceId }) => say`Create server ${instanceId}`,
     consequences: () => [
       say`It is charged from the moment it is created.`,
@@ -203,3 +201,16 @@ export const restoreInstance = defineOperation({
     );
   },
 });
+
+function createText({
+  instanceId,
+  diskSize,
+  instanceType = 'e-large',
+}: {
+  readonly instanceId: string;
+  readonly diskSize?: number | undefined;
+  readonly instanceType?: string | undefined;
+}): SafeText {
+  const disk = diskSize === undefined ? words('') : say`${diskSize} GB, `;
+  return say`Create DevOps server ${instanceId} (${disk}${own(instanceType)})`;
+}

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { detail, join, say } from '../util/safe-text.js';
+import { join, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
@@ -55,7 +55,8 @@ export const upgradeKubeVersion = defineOperation({
     irreversible: true,
     continues: true,
     headline: ({ resourceGroupName, clusterName, version }) =>
-      say`Upgrade cluster ${clusterName}${detail(say` of resource group ${resourceGroupName}`)} to version ${version}`,
+      say`Upgrade cluster ${clusterName} of resource group ${resourceGroupName} to version ${version}`,
+    shortHeadline: ({ clusterName, version }) => say`Upgrade cluster ${clusterName} to version ${version}`,
     accept: ({ clusterName }) => say`Upgrade cluster ${clusterName}`,
     consequences: () => [say`It changes a live cluster, and the API documents no way back.`],
     warnings: ({ version }) => versionWarnings(version),

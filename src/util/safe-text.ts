@@ -50,12 +50,11 @@ interface Quoted {
 export type Part =
   | { readonly kind: 'words'; readonly text: string }
   | Quoted
-  | { readonly kind: 'argument' | 'exact'; readonly value: string }
+  | { readonly kind: 'exact'; readonly value: string }
   /** In milliseconds since 1970. */
   | { readonly kind: 'time'; readonly time: number }
   /** A template with its values, so that a translation can put them in another order. */
   | { readonly kind: 'message'; readonly words: readonly string[]; readonly values: readonly Parts[] }
-  | { readonly kind: 'detail'; readonly values: readonly Parts[] }
   /** A text for each of the `readers`. */
   | { readonly kind: 'readers'; readonly values: readonly Parts[] };
 
@@ -86,16 +85,12 @@ function renderPart(part: Part): string {
       const whole = part.kind === 'quoted' ? quote(part.value, part.limit) : quoteName(part.value);
       return part.longest === undefined || whole === part.value ? whole : shortQuotation(part.value, part.longest);
     }
-    case 'argument':
-      // Never shortened, because the beginning would name another argument: `a.b` of `a.b.c`.
-      return quoteName(part.value);
     case 'exact':
       return escapeInvisible(part.value);
     case 'time':
       return new Date(part.time).toISOString();
     case 'message':
       return flat([part]).map(renderPart).join('');
-    case 'detail':
     case 'readers':
       return (part.values[0] ?? []).map(renderPart).join('');
   }
@@ -142,9 +137,6 @@ export const quoted = (value: string, limit: number): SafeText => new SafeText([
 /** Quoted if the name is not a plain word. */
 export const own = (name: string): SafeText => new SafeText([{ kind: 'name', value: name }]);
 
-/** Plans show the argument's name in words. */
-export const argument = (path: string): SafeText => new SafeText([{ kind: 'argument', value: path }]);
-
 export const namesOf = (names: readonly string[], between: ', ' | ' or ' | '.' = ', '): SafeText =>
   join(names.map(own), between);
 
@@ -190,9 +182,6 @@ export function time(iso: string): SafeText {
   const milliseconds = Date.parse(iso);
   return Number.isNaN(milliseconds) ? own(iso) : new SafeText([{ kind: 'time', time: milliseconds }]);
 }
-
-/** Left out first if the text has to be short. */
-export const detail = (text: SafeText): SafeText => new SafeText([{ kind: 'detail', values: [text.parts] }]);
 
 /** Without `operator`, the operator reads the text for `person`. */
 export const forReader = <
@@ -248,52 +237,14 @@ const mapParts = (parts: Parts, replace: (part: Part) => Parts): Parts =>
     replace('values' in part ? { ...part, values: part.values.map((inner) => mapParts(inner, replace)) } : part),
   );
 
-/** `omitted` has the dropped details, and the cut names in full. */
-interface Shortened {
-  readonly line: SafeText;
-  readonly omitted: readonly SafeText[];
-}
-
-export const inFull = ({ omitted }: Shortened): SafeText[] =>
-  omitted.length === 0 ? [] : [shortNames(say`In full: ${join(omitted, ', ')}.`, Number.MAX_SAFE_INTEGER)];
-
 const shortestName = 2;
 
-export const withoutDetails = (text: SafeText): SafeText => withDetails(text, 0);
-
-function withDetails({ parts }: SafeText, count: number): SafeText {
-  let details = 0;
-  return new SafeText(
-    mapParts(parts, (part) => {
-      if (part.kind === 'detail') details += 1;
-      return part.kind === 'detail' && details > count ? [] : [part];
-    }),
-  );
+/** Cuts names to `longest` characters, and further until the text fits. If that is not enough, cuts the text. */
+export function fitted(text: SafeText, limit: number, longest = longestName): SafeText {
+  const line = shortNames(text, longest);
+  if (line.text.length <= limit) return line;
+  return longest > shortestName ? fitted(text, limit, longest - 1) : cut(line, limit);
 }
-
-/** Cuts names to `nameLimit` characters. If that is not enough, drops details, then cuts names further, then the text. */
-export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLimit = longestName): Shortened {
-  const details = flat(text.parts).filter((part) => part.kind === 'detail');
-  const attempts = details.length + 1 + nameLimit - shortestName;
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const kept = Math.max(0, details.length - attempt);
-    const longest = nameLimit - Math.max(0, attempt - details.length);
-    const remaining = withDetails(text, kept);
-    const line = shortNames(remaining, longest);
-    if (line.text.length > limit) continue;
-    const dropped = details
-      .slice(kept)
-      .map((part) => new SafeText(withStart(part.values[0] ?? [], (start) => start.replace(/^[\s,:;]+/, ''))));
-    return { line, omitted: [...longNames(remaining.parts, longest), ...dropped] };
-  }
-  return { line: cut(shortNames(withoutDetails(text), shortestName), limit), omitted: [text] };
-}
-
-const longNames = (parts: Parts, longest: number): readonly SafeText[] =>
-  flat(parts).flatMap((part) => {
-    if (part.kind === 'detail') return longNames(part.values.flat(), longest);
-    return isName(part) && renderPart({ ...part, longest }) !== renderPart(part) ? [new SafeText([part])] : [];
-  });
 
 /** Keeps or drops each value as a whole. */
 export function cut(text: SafeText, limit: number): SafeText {
@@ -322,22 +273,6 @@ function trimmedAtEnd(parts: Parts): Parts {
 
 export const withTimes = (text: SafeText, write: (time: number) => SafeText): SafeText =>
   new SafeText(mapParts(text.parts, (part) => (part.kind === 'time' ? write(part.time).parts : [part])));
-
-export function withArgumentNames(text: SafeText, nameOf: (path: string) => string | undefined): SafeText {
-  const starts = joinWords(text.parts).filter((_part, index, parts) => {
-    const before = parts[index - 1];
-    return before === undefined || (before.kind === 'words' && before.text.endsWith('. '));
-  });
-  return new SafeText(
-    mapParts(text.parts, (part) => {
-      const name = part.kind === 'argument' ? nameOf(part.value) : undefined;
-      if (name === undefined) return [part];
-      // A name with a number has no article: `node pool 1`.
-      const withArticle = /\d$/.test(name) ? ownWords(name) : say`the ${ownWords(name)}`;
-      return (starts.includes(part) ? sentence(withArticle) : withArticle).parts;
-    }),
-  );
-}
 
 /** Puts our own words into the language of a table. Words that the table lacks stay. */
 export const translated = ({ parts }: SafeText, table: TextTable): SafeText =>

@@ -50,7 +50,7 @@ test('the account is the first thing that a plan says about where, and is in the
   const { call, close } = testCaller(cloud.origin, { accounts, store });
   const plan = await call(restoreInstance, { ...restore, account: 'prod', planOnly: true }, { signal: never });
   const where = 'structured' in plan ? plan.structured.plan?.where : undefined;
-  expect(where?.[0]?.text).toBe('account prod');
+  expect(where?.[0]?.place.text).toBe('account prod');
   await call(restoreInstance, { ...restore, account: 'prod' }, { signal: never });
   expect(await store.newest({ limit: 99 })).toMatchObject([
     { account: 'prod', keyId: 'AKPROD', ending: { keyId: 'AKPROD' } },

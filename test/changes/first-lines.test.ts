@@ -50,7 +50,6 @@ const visible = (call: ResolvedChange) =>
 /** The values and the words of a text, each whole and without the marks at its ends. */
 const leaves = (parts: readonly Part[]): string[] =>
   parts.flatMap((part) => {
-    if (part.kind === 'detail') return leaves(part.values.flat());
     if (part.kind !== 'message') return fromServer([part]).text.replace(/^[\s,:;]+|[\s.]+$/g, '');
     return part.words.flatMap((text, index) => leaves([{ kind: 'words', text }, ...(part.values[index] ?? [])]));
   });

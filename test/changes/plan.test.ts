@@ -26,7 +26,7 @@ test.each([
 test('a long name is whole below its first lines', () => {
   const name = 'n'.repeat(400);
   const plan = makePlan(callOf(input, { headline: () => say`Create server ${name}` }));
-  expect(planDetails(plan).join('\n')).toContain(`In full: "${name}".`);
+  expect(planDetails(plan).join('\n')).toContain(`In full: Create server "${name}".`);
 });
 
 describe('the words that agree', () => {

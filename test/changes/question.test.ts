@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { fingerprint, withoutSecrets } from '../../src/calls/call-secrets.js';
 import type { ResolvedChange } from '../../src/calls/resolved-call.js';
 import { requestLines } from '../../src/calls/result-text.js';
-import { canBeShown, makePlan, planText, questionText } from '../../src/changes/plan.js';
+import { canBeShown, makePlan, placesOf, planText, questionText } from '../../src/changes/plan.js';
 import { questionLimits } from '../../src/mcp/client-quirks.js';
 import type { ApiRequest, Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
@@ -11,7 +11,7 @@ import { json } from '../../src/tools/request-body.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { leavesOf } from '../../src/util/objects.js';
 import { quote } from '../../src/util/quote.js';
-import { defined, detail, join, longestName, say, time } from '../../src/util/safe-text.js';
+import { defined, longestName, say, time } from '../../src/util/safe-text.js';
 import { callOf, endpoint, keyId } from '../support/planned-call.js';
 import { requestOf } from '../support/request-of.js';
 import { runs } from '../support/runs.js';
@@ -78,7 +78,11 @@ describe('the question', () => {
     const labels = { [`${'k'.repeat(150)} `]: 'v' };
     const headline = () => say`Create server ${name}`;
     const text = question(callOf({ description, name, labels }, { headline, named: ['name'] }))?.text;
-    for (const whole of [`description "${description}"`, `In full: "${name}".`, `"${'k'.repeat(150)} " "v"`])
+    for (const whole of [
+      `description "${description}"`,
+      `In full: Create server "${name}".`,
+      `"${'k'.repeat(150)} " "v"`,
+    ])
       expect(text).toContain(whole);
     expect(text).not.toContain('(cut');
   });
@@ -110,27 +114,23 @@ describe('the question', () => {
 
   const x = (length: number) => 'x'.repeat(length);
 
-  test('says in full only what its first line lacks', () => {
-    const headline = () =>
-      say`Create ${'x'.repeat(10)} of ${'y'.repeat(40)}${detail(say` in ${'zzzzzz'}`)} (400 GB)${detail(say`, in brief`)}`;
-    const [first, ...below] = question(callOf(input, { headline }))?.text.split('\n') ?? [];
+  test('says in full what its first line lacks', () => {
+    const headline = () => say`Create ${x(10)} of ${'y'.repeat(40)} in ${'zzzzzz'} (400 GB), in brief`;
+    const shortHeadline = () => say`Create ${x(10)} of ${'y'.repeat(40)} (400 GB)`;
+    const [first, ...below] = question(callOf(input, { headline, shortHeadline }))?.text.split('\n') ?? [];
     expect(first).toBe(`Create "${x(10)}" of "${'y'.repeat(31)}…" (400 GB)?`);
-    expect(below).toContain(`In full: "${'y'.repeat(40)}", in "zzzzzz", in brief.`);
+    expect(below).toContain(`In full: ${headline().text}.`);
     const short = question(callOf(input, { headline: () => say`Create ${x(32)}` }));
     expect(short?.text).not.toContain('In full');
   });
 
   test.each([
-    ['that fits', [x(69)], x(69)],
-    ['that is too long', [x(70)], `${x(68)}…`],
-    ['that fits with its detail', [`Create ${x(53)}`, ' (remark)'], `Create ${x(53)} (remark)`],
-    ['that fits without its detail', [`Create ${x(56)} in zz`, ' (remark)'], `Create ${x(56)} in zz`],
-    ['that fits without its last detail', [`Create ${x(50)}`, ' in zz', ' of zzzz'], `Create ${x(50)} in zz`],
-    ['that fits without details', [`Create ${x(30)}`, ` from ${x(30)}`, ' in zone-1'], `Create ${x(30)}`],
-    ['that is too long without details', [x(70), ' in zz'], `${x(68)}…`],
-  ])('has in its first line a headline %s', (_what, [text = '', ...details], first) => {
-    const headline = () => join([defined(text), ...details.map((one) => detail(defined(one)))], '');
-    expect(question(callOf(input, { headline }))?.text.split('\n')[0]).toBe(`${first}?`);
+    ['whole if it fits', x(69), 'short', x(69)],
+    ['or else the short one', `Create ${x(63)}`, 'Create it', 'Create it'],
+    ['or else the short one, cut', x(90), x(70), `${x(68)}…`],
+  ])('has in its first line the headline %s', (_what, whole, short, first) => {
+    const call = callOf(input, { headline: () => defined(whole), shortHeadline: () => defined(short) });
+    expect(question(call)?.text.split('\n')[0]).toBe(`${first}?`);
   });
 
   test.each([
@@ -309,14 +309,14 @@ describe('the plan', () => {
     ];
     const zone = (given: object, region = 'jp-east-1') => {
       const call = callOf({ ...input, ...given }, {}, { defaults });
-      return makePlan({ ...call, endpoint: { ...endpoint, region } }).where.filter((each) =>
+      return placesOf(makePlan({ ...call, endpoint: { ...endpoint, region } })).filter((each) =>
         each.text.startsWith('zone'),
       );
     };
     expect(zone({})).toEqual(["zone east-11 (the cloud's default)"]);
     expect(zone({}, 'jp-west-1')).toEqual(["zone west-12 (the cloud's default)"]);
     expect(zone({ availabilityZone: 'east-13' })).toEqual(['zone east-13 (given)']);
-    expect(makePlan(callOf(input)).where.filter((each) => each.text.startsWith('zone'))).toEqual([]);
+    expect(placesOf(makePlan(callOf(input))).filter((each) => each.text.startsWith('zone'))).toEqual([]);
   });
 
   test.each([
@@ -328,7 +328,7 @@ describe('the plan', () => {
 
   test('quotes a region or a zone that could be any words', () => {
     const call = callOf({ ...input, region: 'here. Nothing is created', availabilityZone: 'a b' });
-    expect(makePlan(call).where.slice(0, 3)).toEqual([
+    expect(placesOf(makePlan(call)).slice(0, 3)).toEqual([
       'region "here. Nothing is created" (given)',
       'request sent to jp-east-1 (given)',
       'zone "a b" (given)',
@@ -342,10 +342,7 @@ describe('the plan', () => {
     [{ regions: ['jp-west-2', 'x'] }, 'region jp-west-2 (given), request sent to jp-east-1 (configured)'],
   ])('says where the region comes from, and which one gets the request: %j', (given, region) => {
     const call = callOf(input);
-    expect(
-      makePlan({ ...call, input: { ...input, ...given }, regionSource: 'configured' })
-        .where.slice(0, -1)
-        .join(', '),
-    ).toBe(region);
+    const plan = makePlan({ ...call, input: { ...input, ...given }, regionSource: 'configured' });
+    expect(placesOf(plan).slice(0, -1).join(', ')).toBe(region);
   });
 });

@@ -28,7 +28,7 @@ export const newChange = (changes: Partial<NewChange> = {}): NewChange => {
       method: 'POST',
       url: 'https://devops.example.com/v1/instances:restore',
       headers: {},
-      where: [words('region jp-east-1 (given)')],
+      where: [{ place: words('region jp-east-1'), source: words('given') }],
       consequences: [],
       risks: [],
       defaults: [],

@@ -18,7 +18,7 @@ const durations = [5, 300, 7200, 7260, 200_000, 1_300_000].map(humanDuration);
 /** All texts of these files are for people. */
 const filesForPeople = [
   'src/calls/failed-entries.ts',
-  'src/calls/hints.ts',
+  'src/changes/hints.ts',
   'src/changes/plan.ts',
   'src/changes/stored-call.ts',
   'src/changes/typed-name.ts',
@@ -118,7 +118,7 @@ const ofHelpers = [
     'and',
     "{0}'s {1}",
     'the {0}',
-    'In full: {0}.',
+    'In full: {0}',
     '{0}: {1}. {2}: {3}.',
     'value',
     'initiated',

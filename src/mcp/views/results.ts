@@ -1,6 +1,7 @@
 import type { EndedOutcome, Failure, PlanTable } from '../../calls/outcome.js';
 import { fieldsSentence, requestLines } from '../../calls/result-text.js';
 import { decisionWays } from '../../changes/change.js';
+import { inFull, placesOf } from '../../changes/plan.js';
 import { declineLabel, typePrompt } from '../../changes/typed-name.js';
 import { abortMultipartUploads } from '../../tools/abort-multipart-uploads.js';
 import type { UploadPart } from '../../tools/upload/part.js';
@@ -9,12 +10,11 @@ import { english, type Translator } from '../../util/language.js';
 import {
   sentence as asSentence,
   defined,
-  fitted,
-  inFull,
   own,
   quoted,
   type SafeText,
   say,
+  shortNames,
   textFor,
   time,
   words,
@@ -93,16 +93,15 @@ function proposedChange(outcome: EndedOutcome, showing: Showing): ProposedChange
   const { plan, decideAt } = outcome.success;
   const { found: presentState, also: otherArguments, others: otherPlanTexts = [] } = plan;
   const { accept: acceptLabel, issuedAt, expiresAt, ticket, typedName } = outcome.view;
-  // Long names are cut, and `inFull` returns them.
-  const shortened = fitted(plan.summary);
+  const sentence = shortNames(plan.summary);
 
   return {
-    sentence: write(shortened.line),
+    sentence: write(sentence),
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
-    where: plan.where.map(write),
+    where: placesOf(plan).map(write),
     effects: [
-      ...inFull(shortened),
+      ...inFull(plan, sentence),
       ...(presentState === undefined ? [] : [presentState]),
       ...plan.consequences,
       ...fieldsSentence(otherArguments),

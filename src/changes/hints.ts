@@ -1,22 +1,28 @@
 import type { ChangeTexts, Default, Operation } from '../tools/define-operation.js';
 import { sentences } from '../util/human.js';
 import { valueAt } from '../util/objects.js';
-import { argument, distinct, join, listed, say, words } from '../util/safe-text.js';
+import { distinct, join, listed, type SafeText, say, words } from '../util/safe-text.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the cloud's defaults for absent arguments, and warnings about values that are probably not meant. */
-export function hintsOf(operation: Operation, change: ChangeTexts, input: Fields, region: string) {
+export function hintsOf(
+  operation: Operation,
+  change: ChangeTexts,
+  input: Fields,
+  region: string,
+  nameOf: (path: string) => SafeText,
+) {
   const { costDrivers = [] } = operation;
   const undocumented = undocumentedDefaults(operation, input, region);
   const costly = undocumented.filter((path) => costDrivers.includes(path));
-  const cost = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(costly.map(argument))}`;
+  const cost = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(costly.map(nameOf))}`;
   return {
     defaults: knownDefaults(operation, input, region),
     warnings: sentences(
       ...distinct(change.warnings(input, region)),
       undocumented.length > 0 &&
-        say`Not given: ${join(undocumented.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`,
+        say`Not given: ${join(undocumented.map(nameOf), ', ')}. What the cloud uses instead is not documented${cost}.`,
     ),
   };
 }
