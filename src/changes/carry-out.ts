@@ -297,7 +297,8 @@ function conclude(
   { log, now }: ChangeRun,
 ): Conclusion {
   const ended = ends.map((end, index) => ({
-    ...{ ...change.list?.[index], ending: end.kind },
+    ...change.list?.[index],
+    ending: end.kind,
     ...(end.kind === 'failed' && { code: end.code }),
   }));
   // The answer may have to leave out the last ones.
@@ -310,13 +311,14 @@ function conclude(
   const failures = failed.flatMap(({ failure }) => failure ?? []);
   const isUnknown = failures.some(({ mayHaveHappened }) => mayHaveHappened === true);
   const failedEntries: FailedEntries = {
-    ...{
-      count: failed.length,
-      requestedCount: ends.length,
-      names: sorted.slice(0, Math.min(3, failed.length)).map((entry) => textAt(entry, nameField) ?? ''),
-    },
+    count: failed.length,
+    requestedCount: ends.length,
+    names: sorted.slice(0, Math.min(3, failed.length)).map((entry) => textAt(entry, nameField) ?? ''),
     codes: [...new Set(failed.map(({ code }) => code))].slice(0, 8),
-    ...{ message: undefined, areRefused: !isUnknown, hasOthers: true, areFoundByPlan: true },
+    message: undefined,
+    areRefused: !isUnknown,
+    hasOthers: true,
+    areFoundByPlan: true,
   };
   if (failures.length > 0 && failures.length === ends.length) {
     const status = failures.find((failure) => failure.status !== undefined)?.status;
@@ -335,7 +337,10 @@ function conclude(
     answer: {
       kind: 'usable',
       exchange: noExchange,
-      ...{ answeredAt: undefined, record, warnings: [], missingFields: [] },
+      answeredAt: undefined,
+      record,
+      warnings: [],
+      missingFields: [],
     },
     failed: failed.length > 0 ? failedEntries : undefined,
   } as const;

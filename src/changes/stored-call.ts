@@ -45,7 +45,9 @@ export async function withParts(
   const target = call.endpoint.pathPrefix + many.shownTarget;
   return {
     ...call,
-    ...{ parts, list, shownRequest: { ...(parts[0]?.shownRequest ?? call.shownRequest), target } },
+    parts,
+    list,
+    shownRequest: { ...(parts[0]?.shownRequest ?? call.shownRequest), target },
     input: { ...input, ...withList },
     shownInput: { ...call.shownInput, ...withList },
   };

@@ -60,7 +60,9 @@ export const abortMultipartUploads = defineOperation({
     list: 'uploads',
     find: listMultipartUploads,
     findInput: ({ bucket, prefix, olderThan, region }) => ({
-      ...{ bucket, prefix, region },
+      bucket,
+      prefix,
+      region,
       olderThanHours: olderThan === undefined ? undefined : hoursOf(olderThan),
       withSizes: true,
     }),
