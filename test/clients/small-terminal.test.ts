@@ -71,13 +71,13 @@ const questions: readonly [what: string, call: ScriptedCall, headline: RegExp, t
   [
     'deletes one',
     { tool: abortMultipartUpload.name, args: abortMultipartUpload.example },
-    /Abort the upload "demo-upload-without-parts" of "video\/launch\.mov"\?/,
+    /Abort the upload of "video\/launch\.mov" to bucket "demo-bucket"\?/,
     'Type video/launch.mov',
   ],
   [
     'deletes one with a long name',
     { tool: abortMultipartUpload.name, args: uploadArguments },
-    /Abort the upload .*"backups\/2026\/database\.dump"\?/,
+    /Abort the upload of "backups\/2026\/[^"]*…" to bucket "demo-bucket"\?/,
     'Type backups/2026/database.dump',
   ],
   [

@@ -147,7 +147,7 @@ describe(titled('@openai/codex'), () => {
     await allow(session);
     const question = textOf(await session.shows(/2\. Do nothing/));
     expect(question).toMatch(
-      /Create DevOps server "wiki" \(100 GB, e-large\) in jp-east-1\?\n +It costs money\.\n +The built-in sandbox, region jp-east-1, account SANDBOX\w+\./,
+      /Create DevOps server "wiki" \(100 GB, e-large\)\?\n +It costs money\.\n +The built-in sandbox, region jp-east-1, account SANDBOX\w+\./,
     );
     expect(question).toContain('Create server "wiki" (costs money)');
     await readAsAPerson();
