@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type KeyOrigin, KeysUnavailable } from '../../src/signing/keys.js';
 import { renewKeys } from '../../src/signing/renew-keys.js';
@@ -168,5 +169,136 @@ describe('a call whose keys were refused', () => {
     write('/id', 'new');
     expect(await watched.renewed()).toBeUndefined();
     expect(sleeps()).toBe(20);
+  });
+});
+
+/** Keys of a program that expire an hour after each run. The program may run once a minute. */
+describe('temporary keys', () => {
+  const [minuteMs, hourMs] = [60_000, 3_600_000];
+  function setUpProgram({ lifetimeMs = hourMs } = {}) {
+    let time = 1_000_000_000;
+    let runs = 0;
+    let isBroken = false;
+    const logged: unknown[] = [];
+    const remedy = words('Run the program by hand.');
+    const read = async () => {
+      runs += 1;
+      if (isBroken) throw new KeysUnavailable(words('the program is broken'), remedy);
+      return { credentials: pairOf(`AK${runs}`, 's'), expiresAt: new Date(time + lifetimeMs) };
+    };
+    const keys = renewKeys(
+      {
+        id: 'program',
+        paths: [],
+        findOrigin: async () => ({ name: words('the program'), remedy, pauseMs: minuteMs, read }),
+      },
+      {
+        env: {},
+        stop: new AbortController().signal,
+        stat: () => Promise.reject(new Error('there are no files')),
+        now: () => new Date(time),
+        sleep: () => Promise.reject(new Error('there is nothing to wait for')),
+        log: (level, _event, fields) => logged.push([level, fields]),
+      },
+    );
+    const current = async () => {
+      const { accessKeyId } = await keys.current();
+      // A renewal in the background.
+      await nextTurn();
+      return accessKeyId;
+    };
+    return {
+      current,
+      renewed: async (refused: string) => (await keys.renewed(pairOf(refused, 's')))?.accessKeyId,
+      origin: keys.origin,
+      pass: (milliseconds: number) => {
+        time += milliseconds;
+      },
+      breakProgram: (broken = true) => {
+        isBroken = broken;
+      },
+      runs: () => runs,
+      logged,
+    };
+  }
+
+  test('are renewed in the background from five minutes before their end', async () => {
+    const { current, pass, runs } = setUpProgram();
+    expect(await current()).toBe('AK1');
+    pass(55 * minuteMs);
+    expect([await current(), await current()]).toEqual(['AK1', 'AK1']);
+    expect(runs()).toBe(1);
+    pass(1);
+    expect([await current(), await current()]).toEqual(['AK1', 'AK2']);
+    expect(runs()).toBe(2);
+  });
+
+  test('are used to their end if they cannot be renewed, and the program is asked once a minute', async () => {
+    const { current, pass, breakProgram, runs, logged } = setUpProgram();
+    await current();
+    logged.length = 0;
+    pass(56 * minuteMs);
+    breakProgram();
+    expect([await current(), await current()]).toEqual(['AK1', 'AK1']);
+    expect([runs(), logged]).toEqual([2, [['error', { problem: 'the program is broken' }]]]);
+    pass(minuteMs - 1);
+    await current();
+    expect(runs()).toBe(2);
+    pass(1);
+    await current();
+    expect(runs()).toBe(3);
+  });
+
+  test('are refused from their end on, until the program gives others', async () => {
+    const { current, pass, breakProgram, runs } = setUpProgram();
+    await current();
+    breakProgram();
+    pass(hourMs - 1);
+    expect(await current()).toBe('AK1');
+    pass(1);
+    await expect(current()).rejects.toThrow('the program is broken');
+    expect(runs()).toBe(2);
+    breakProgram(false);
+    pass(minuteMs);
+    expect(await current()).toBe('AK3');
+  });
+
+  test('are asked for at once if the clock was set back', async () => {
+    const { current, pass, breakProgram, runs } = setUpProgram({ lifetimeMs: 0 });
+    await expect(current()).rejects.toThrow('the program gave keys that have expired');
+    breakProgram();
+    pass(-hourMs);
+    await expect(current()).rejects.toThrow('the program is broken');
+    expect(runs()).toBe(2);
+  });
+
+  test('are read once for calls at the same time', async () => {
+    const { current, runs } = setUpProgram();
+    expect(await Promise.all([current(), current(), current()])).toEqual(['AK1', 'AK1', 'AK1']);
+    expect(runs()).toBe(1);
+  });
+
+  test('after a refusal, are others if the program gives others, and it is not asked again within a minute', async () => {
+    const { current, renewed, pass, runs } = setUpProgram();
+    await current();
+    expect(await renewed('AK1')).toBeUndefined();
+    pass(minuteMs);
+    expect(await renewed('AK1')).toBe('AK2');
+    expect(await renewed('AK1')).toBe('AK2');
+    expect(runs()).toBe(2);
+  });
+
+  test('after a refusal, are none if those that are left have expired', async () => {
+    const { current, renewed, pass, breakProgram } = setUpProgram();
+    await current();
+    breakProgram();
+    pass(hourMs);
+    expect(await renewed('another')).toBeUndefined();
+  });
+
+  test('name their origin, and without keys, too', async () => {
+    const { origin, breakProgram } = setUpProgram();
+    breakProgram();
+    expect((await origin()).name.text).toBe('the program');
   });
 });

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import aws4 from 'aws4';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -213,9 +214,59 @@ describe('the older versions', () => {
   const signWith = (kind: 'v2' | 'v3', body: string) =>
     sign({ ...request, body }, { ...context, profile: { kind }, region: 'r', service: 's', date: new Date(0) });
 
-  test('send a session token', async () => {
-    expect((await signWith('v2', 'Action=Run')).body).toContain('&SecurityToken=tok%2Fen%3D&Signature=');
-    expect((await signWith('v3', '')).headers).toMatchObject({ 'x-amz-security-token': 'tok/en=' });
+  const hmacOf = (text: string) => createHmac('sha256', 'secret').update(text).digest('base64');
+
+  test('version 2 signs the method, the host, the path, and the parameters in order', async () => {
+    const { headers, body } = await signWith('v2', 'Name=a%20b&Action=Run');
+    const signed = [
+      ['POST', 'c.example', '/api/'],
+      ['AccessKeyId=AK', 'Action=Run', 'Name=a%20b', 'SecurityToken=tok%2Fen%3D', 'SignatureMethod=HmacSHA256'],
+      ['SignatureVersion=2', 'Timestamp=1970-01-01T00%3A00%3A00Z'],
+    ];
+    const [lines = [], ...parameters] = signed;
+    const signature = hmacOf([...lines, parameters.flat().join('&')].join('\n'));
+    expect(headers).toEqual({ host: 'c.example' });
+    expect(body?.startsWith('Name=a%20b&Action=Run&')).toBe(true);
+    expect(Object.fromEntries(new URLSearchParams(body))).toEqual({
+      Name: 'a b',
+      Action: 'Run',
+      AccessKeyId: 'AK',
+      SignatureVersion: '2',
+      SignatureMethod: 'HmacSHA256',
+      Timestamp: '1970-01-01T00:00:00Z',
+      SecurityToken: 'tok/en=',
+      Signature: signature,
+    });
+  });
+
+  test('version 3 signs the date', async () => {
+    const text = 'Thu, 01 Jan 1970 00:00:00 GMT';
+    const authorization = `AWS3-HTTPS AWSAccessKeyId=AK,Algorithm=HmacSHA256,Signature=${hmacOf(text)}`;
+    expect(await signWith('v3', '')).toEqual({
+      headers: {
+        host: 'c.example',
+        date: text,
+        'x-amz-security-token': 'tok/en=',
+        'x-amzn-authorization': authorization,
+      },
+      canonicalRequest: text,
+      stringToSign: text,
+    });
+  });
+
+  test.each(['v2', 'v3'] as const)('without a session token, %s sends none', async (kind) => {
+    const { accessKeyId, secretAccessKey } = context.credentials;
+    const signed = await sign(
+      { ...request, body: 'Action=Run' },
+      {
+        credentials: { accessKeyId, secretAccessKey },
+        profile: { kind },
+        region: 'r',
+        service: 's',
+        date: new Date(0),
+      },
+    );
+    expect(JSON.stringify(signed)).not.toMatch(/security-?token/i);
   });
 
   test('version 2 gives the log no key, token or value', async () => {

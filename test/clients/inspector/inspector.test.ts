@@ -66,7 +66,7 @@ describe('the question over stdio', () => {
       await question.screenshot({ path: join(pictures, 'question-inspector.png'), animations: 'disabled' });
     const text = await question.innerText();
     expect(text).toMatch(
-      /Create DevOps server "[^"]+" \(100 GB, e-large\) in jp-east-1\? It costs money\. The built-in sandbox, [^.]+, account SANDBOX\w+\./,
+      /Create DevOps server "[^"]+" \(100 GB, e-large\)\? It costs money\. The built-in sandbox, [^.]+, account SANDBOX\w+\./,
     );
     expect(await question.getByRole('textbox', { name: 'Decision' }).inputValue()).toBe(`${accept} (costs money)`);
   });
