@@ -113,6 +113,8 @@ describe('the key beside a journal', () => {
   });
 
   test.each([undefined, devNull])('does not exist for the journal %s', (path) => {
+    // A run with a fault, such as a mutation, leaves it.
+    rmSync(`${path}.key`, { force: true });
     expect(keysOfJournal(path, undefined)).toHaveLength(1);
     expect(existsSync(`${path}.key`)).toBe(false);
   });

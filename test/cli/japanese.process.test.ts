@@ -91,7 +91,7 @@ test('the question at a terminal is in Japanese and fits, and the same words are
   expect(code).toBe(3);
   expect(lines).toContain('実行内容：');
   expect(lines).toContain(`実行するには "${object}" と入力してください`);
-  expect(lines.join('\n')).toMatch(/のアップロード.*を中止します.*。よろしいですか？\n受信中の可能性があります：/);
+  expect(lines.join('\n')).toMatch(/のアップロードを中止します。\nよろしいですか？\n受信中の可能性があります：/);
   for (const line of lines.filter((each) => japanese.test(each))) expect(widthOf(line), line).toBeLessThanOrEqual(80);
   if (process.env.GALLERY !== undefined) process.stdout.write(`${lines.join('\n')}\n`);
 });
