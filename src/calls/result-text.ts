@@ -21,9 +21,8 @@ type AnyResult = Partial<Omit<Success, 'outcome'>> &
 /** The structured content as text. The service's words are quoted and its answer is indented, because both are data. */
 export function resultText(result: Success | Failure): string {
   const fields: AnyResult = result;
-  const { summary, problems = [], plan, show, answer } = fields;
-  const lines: (SafeText | string)[] = [];
-  if (summary !== undefined) lines.push(summary);
+  const { problems = [], plan, show, answer } = fields;
+  const lines: (SafeText | string)[] = [result.summary];
   if (problems.length > 0) lines.push('', ...problems.map((problem) => `- ${problem}`));
   if (show !== undefined) lines.push('', 'show:', show);
   if (plan !== undefined) lines.push('', 'Request:', ...requestLines(plan));
@@ -88,11 +87,7 @@ function leftOutText(part: LeftOut): SafeText {
 export function plainResult(result: Success | Failure): Record<string, unknown> {
   const { plan, answer, ...rest }: AnyResult = result;
   const { method, url, headers, body } = plan ?? {};
-  return {
-    ...plain(rest),
-    ...(plan !== undefined && { plan: withoutUndefined({ method, url, headers, body }) }),
-    ...(answer !== undefined && { answer }),
-  };
+  return withoutUndefined({ ...plain(rest), plan: plan && withoutUndefined({ method, url, headers, body }), answer });
 }
 
 /** A value with strings in place of safe texts. */
@@ -130,7 +125,7 @@ const joined = (texts: readonly SafeText[]): SafeText | undefined =>
   texts.length === 0 ? undefined : join(texts, ', ');
 
 function saidBy({ message, ...more }: ServiceSays = {}): SafeText | undefined {
-  const rest = joined(Object.entries(more).map(([name, value]) => say`${own(name)} ${quoted(value ?? '', 500)}`));
+  const rest = joined(Object.entries(more).map(([name, value]) => say`${own(name)} ${quoted(value, 500)}`));
   if (message === undefined) return rest;
   return say`${quoted(message, 500)}${rest === undefined ? words('') : say` (${rest})`}`;
 }
@@ -192,7 +187,8 @@ function tableLines(name: string, values: readonly unknown[], indent: string): s
 /** Quotes all text but words, numbers and dates, because it could pass for this server's own. */
 function scalar(value: unknown): string {
   if (typeof value === 'object' && value !== null) return 'none';
-  return typeof value === 'string' && !/^[\w.:/@+-]{1,80}$/.test(value) ? quote(value, 2500) : String(value);
+  const text = String(value);
+  return /^[\w.:/@+-]{1,80}$/.test(text) ? text : quote(text, 2500);
 }
 
 const label = (path: string) => (/^[\w.[\]-]{1,120}$/.test(path) ? path : quote(path, 240));

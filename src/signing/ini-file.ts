@@ -62,8 +62,8 @@ function flatten(options: ReadonlyMap<string, readonly string[]>): Options {
       continue;
     }
     for (const line of lines.filter((each) => each !== '')) {
-      const [, inner, value] = /^(.*?)\s*=\s*(.*)$/.exec(line) ?? [];
-      if (inner === undefined || value === undefined) throw new ShownError(say`a line below ${name} has no "="`);
+      const [, inner = '', value] = /^(.*?)\s*=\s*(.*)$/.exec(line) ?? [];
+      if (value === undefined) throw new ShownError(say`a line below ${name} has no "="`);
       flat.set(`${name}.${inner}`, value);
     }
   }

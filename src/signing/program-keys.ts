@@ -1,6 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import * as z from 'zod';
-import { lazy, parseJson, textAt } from '../util/objects.js';
+import { parseJson, textAt } from '../util/objects.js';
 import { readTime } from '../util/read-values.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
 import { type KeyReadOptions, keySourceError, keyText, type NamedSource, type TemporaryKeys } from './keys.js';
@@ -8,7 +8,7 @@ import { type KeyReadOptions, keySourceError, keyText, type NamedSource, type Te
 /** Runs a program that prints keys as AWS defines it for `credential_process`. */
 
 /** Like botocore, ignores other fields, and an empty session token. Messages follow the name of a field. */
-const outputSchema = lazy(() => {
+const outputSchema = () => {
   const header = 'has to be printable ASCII without spaces';
   const secret = 'has to be a text that is not empty';
   const expiration = 'has to be a time with its zone, such as 2026-11-22T12:00:00Z';
@@ -30,7 +30,7 @@ const outputSchema = lazy(() => {
     },
     'has to be a JSON object',
   );
-});
+};
 
 /**
  * Reads what the program printed, and never shows it.

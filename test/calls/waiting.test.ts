@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { unlessStopped } from '../../src/calls/context.js';
 
@@ -27,3 +29,18 @@ test.each([undefined, new AbortController().signal])(
     expect(await unlessStopped(stop, async (over) => over.aborted, call.signal)).toBe(true);
   },
 );
+
+test('a stop ends the wait at once, and then the work; afterwards nothing listens to the stop', async () => {
+  const stop = new AbortController();
+  const signals: AbortSignal[] = [];
+  const work = (over: AbortSignal) => {
+    signals.push(over);
+    return new Promise<never>(() => {});
+  };
+  const ending = unlessStopped(stop.signal, work).catch(({ code }: { code?: unknown }) => code);
+  expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1);
+  stop.abort();
+  expect(await Promise.race([ending, nextTurn('still waiting')])).toBe('Stopping');
+  expect(signals.map(({ reason }) => reason)).toEqual(['the work has ended']);
+  expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+});

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { KeysUnavailable } from '../../src/signing/keys.js';
 import { type KeySettings, openKeys } from '../../src/signing/open-keys.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../support/http-server.js';
 
@@ -151,7 +152,7 @@ async function expectOwnWords(source: Source, respond: (response: ServerResponse
     .current()
     .catch((reason: unknown) => reason);
   expect(String(error)).toMatch(/Error: (?:the|single) .* gave (?:no keys|keys that cannot be used)/);
-  expect(error).toHaveProperty('remedy');
+  expect(error instanceof KeysUnavailable && error.remedy.text).toMatch(/^[A-Z].{20}/);
   expect(String(error) + JSON.stringify(logged)).not.toMatch(/MARKER|providers|ACCESS|token-of/);
   expect(told).toEqual([]);
   vi.restoreAllMocks();
@@ -234,6 +235,20 @@ describe.each(Object.entries(sources).filter(([name]) => ['a container', 'a role
   },
 );
 
+test.each<readonly [string, readonly unknown[] | undefined]>([
+  ['AWS_CONTAINER_CREDENTIALS_FULL_URI', ['/container']],
+  ['AWS_CONTAINER_CREDENTIALS_RELATIVE_URI', ['/container']],
+  ['AWS_EC2_METADATA_DISABLED', undefined],
+  ['NO_OTHER', ['/latest/api/token', expect.stringContaining('/iam/'), expect.stringContaining('/iam/')]],
+])('a profile without keys takes those nearby, as %s says', async (variable, paths) => {
+  write('.aws/config', '[profile p]\nregion = eu-west-1\n');
+  const env = { HOME: folder, [variable]: 'True' };
+  const { keys } = openKeys(profile, { env, now: () => new Date(), log: () => undefined });
+  if (paths === undefined) await expect(keys.current()).rejects.toThrow('has no keys and no credential_process');
+  else expect(await keys.current()).toMatchObject({ accessKeyId: 'AK1' });
+  expect(server.requests.map(({ url }) => url)).toEqual(paths ?? []);
+});
+
 describe('a role', () => {
   const roleLines = 'role_arn = arn:aws:iam::1:role/r\n';
   const sent = ({ body }: CapturedRequest) => Object.fromEntries(new URLSearchParams(body));
@@ -248,6 +263,20 @@ describe('a role', () => {
       { RoleArn: 'arn:aws:iam::1:role/r', RoleSessionName: 'ops', ExternalId: 'x', DurationSeconds: '900' },
     ]);
     expect(server.requests.map(signer)).toEqual([['AK-OWN', 'eu-west-1']]);
+  });
+
+  test.each([
+    ['role_session_name = ops\n', 'ops'],
+    ['', expect.stringMatching(/./)],
+  ])('by web identity is assumed with the session name of the profile: %j', async (line, RoleSessionName) => {
+    write('token', 'token-of-the-pod');
+    const lines = `${roleLines}web_identity_token_file = ${join(folder, 'token')}\n${line}`;
+    write('.aws/config', `[profile p]\nregion = eu-west-1\n${lines}`);
+    await open(profile).current();
+    const WebIdentityToken = 'token-of-the-pod';
+    expect(server.requests.map(sent)).toMatchObject([
+      { RoleArn: 'arn:aws:iam::1:role/r', RoleSessionName, WebIdentityToken },
+    ]);
   });
 
   test('may be the source of another', async () => {
@@ -303,18 +332,31 @@ describe('a role', () => {
     expect(new Set(server.requests.map((request) => signer(request)?.[0])).size).toBe(2);
   });
 
-  test.each([
-    ['Environment', { AWS_ACCESS_KEY_ID: 'AK-ENV', AWS_SECRET_ACCESS_KEY: 's' }, 'AK-ENV'],
-    ['EcsContainer', {}, 'AK1'],
-    ['ec2instancemetadata', {}, 'AK1'],
-  ])('is assumed with keys of the credential_source %s', async (source, env, id) => {
+  const inEnvironment = { AWS_ACCESS_KEY_ID: 'AK-ENV', AWS_SECRET_ACCESS_KEY: 's' };
+  const older = { AWS_SECURITY_TOKEN: 'old', AWS_DEFAULT_REGION: 'r2' };
+  test.each<readonly [string, Readonly<Record<string, string>>, string, string | undefined, string]>([
+    ['Environment', inEnvironment, 'AK-ENV', undefined, 'us-east-1'],
+    ['Environment', { ...inEnvironment, AWS_SESSION_TOKEN: 'new', AWS_REGION: 'r1' }, 'AK-ENV', 'new', 'r1'],
+    ['Environment', { ...inEnvironment, ...older, AWS_SESSION_TOKEN: 'new' }, 'AK-ENV', 'old', 'r2'],
+    ['EcsContainer', { AWS_REGION: 'r1', AWS_DEFAULT_REGION: 'r2' }, 'AK1', 't', 'r1'],
+    ['ec2instancemetadata', {}, 'AK1', 't', 'us-east-1'],
+  ])('is assumed with keys of the credential_source %s, and %j', async (source, env, id, token, region) => {
     write('.aws/config', `[profile p]\n${roleLines}credential_source = ${source}\n`);
     await openKeys(profile, {
       env: { HOME: folder, AWS_ENDPOINT_URL: server.origin, ...env },
       now: () => new Date(),
       log: () => undefined,
     }).keys.current();
-    expect(server.requests.slice(-1).map((request) => signer(request)?.[0])).toEqual([id]);
+    const [last] = server.requests.slice(-1);
+    expect(last && signer(last)).toEqual([id, region]);
+    expect(last?.headers['x-amz-security-token']).toBe(token);
+  });
+
+  test('is refused without usable keys in the environment', async () => {
+    write('.aws/config', `[profile p]\n${roleLines}credential_source = Environment\n`);
+    await expect(open(profile).current()).rejects.toThrow(
+      'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY hold no usable key',
+    );
   });
 
   test('is refused with the code of the error, and without its text', async () => {

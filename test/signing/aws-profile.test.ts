@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.js';
 import { openAccounts } from '../../src/config/open-accounts.js';
 import { filesOfProfiles } from '../../src/signing/aws-profile.js';
+import { KeysUnavailable } from '../../src/signing/keys.js';
 import { openKeys } from '../../src/signing/open-keys.js';
 import { defaultAccount } from '../../src/transport/request.js';
 
@@ -75,6 +76,13 @@ test.each<readonly [string, string, string, object]>([
     '[DEFAULT]\naws_access_key_id = OTHER\n[profile p]\naws_access_key_id = AK\naws_secret_access_key = s\n',
     'p',
     {},
+  ],
+  ['an indented section', '  [profile p]\n    aws_access_key_id = AK\n    aws_secret_access_key = s\n', 'p', {}],
+  [
+    'a value that resembles a section, and a mark inside',
+    '[profile p]\naws_access_key_id = AK\naws_secret_access_key = s[1]\uFEFF\uFEFF=:x\n',
+    'p',
+    { secretAccessKey: 's[1]\uFEFF\uFEFF=:x' },
   ],
   ['lines of old Macs', '[profile p]\raws_access_key_id = AK\raws_secret_access_key = s\r', 'p', {}],
   ['an empty token', '[profile p]\naws_access_key_id=AK\naws_secret_access_key=s\naws_session_token=\n', 'p', {}],
@@ -166,6 +174,9 @@ test.each([
   ['is not there', '[profile other]\n', 'there is no profile "prod"'],
   ['is a member of Object', '[profile other]\n', 'there is no profile "constructor"'],
   ['is not marked as a profile', `[prod]\n${keyLines}`, 'there is no profile "prod"'],
+  ['has another word', `[profile prod b]\n${keyLines}`, 'there is no profile "prod"'],
+  ['has no end of its quotation', `[profile "prod]\n${keyLines}`, 'there is no profile "prod"'],
+  ['has no name', `[profile]\n${keyLines}`, 'there is no profile "prod"'],
   ['has no keys', '[profile prod]\nregion = jp-east-1\n', 'has no keys and no credential_process'],
   ['has half of them', '[profile prod]\naws_access_key_id = AK\n', 'has no aws_secret_access_key'],
   ['has the other half', '[profile prod]\naws_secret_access_key = MARKER\n', 'has no aws_access_key_id'],
@@ -184,13 +195,27 @@ test.each([
     `[profile prod]\n${role}source_profile = prod\ncredential_source = Environment\n`,
     'needs either source_profile or credential_source',
   ],
-  ['has a role whose source is missing', `[profile prod]\n${role}source_profile = x\n`, 'there is no profile "x"'],
+  [
+    'has a role whose source is missing',
+    `[profile prod]\n${role}source_profile = x\n`,
+    'there is no profile "x", which source_profile of "prod" names',
+  ],
   [
     'has a role whose source has no keys',
     `[profile prod]\n${role}source_profile = x\n[profile x]\n`,
     '"x" has no keys',
   ],
   ['is its own source without keys', `[profile prod]\n${role}source_profile = prod\n`, 'is its own source_profile'],
+  [
+    'is its own source with half of a key',
+    `[profile prod]\n${role}source_profile = prod\naws_access_key_id = AK\n`,
+    'has no aws_secret_access_key',
+  ],
+  [
+    'is its own source with the other half',
+    `[profile prod]\n${role}source_profile = prod\naws_secret_access_key = MARKER\n`,
+    'has no aws_access_key_id',
+  ],
   [
     'is its own source by another',
     `[profile prod]\n${role}source_profile = x\n[profile x]\n${role}source_profile = prod\n`,
@@ -209,6 +234,11 @@ test.each([
     'there is no section [sso-session "s"]',
   ],
   [
+    'names a profile as its session',
+    '[profile prod]\nsso_session = s\nsso_account_id = 1\nsso_role_name = r\n[profile s]\n',
+    'there is no section [sso-session "s"]',
+  ],
+  [
     'contradicts its session',
     '[profile prod]\nsso_session = s\nsso_account_id = 1\nsso_region = a\n[sso-session s]\nsso_region = b\n',
     'sso_region of the profile "prod" is not that of its sso-session',
@@ -218,6 +248,7 @@ test.each([
   const error: unknown = await keys.current().catch((problem: unknown) => problem);
   expect(String(error)).toContain(reason);
   expect(String(error)).not.toContain('MARKER');
+  expect(error instanceof KeysUnavailable && error.remedy.text).toMatch(/^[A-Z].*\.$/);
 });
 
 test('the files are where the usual variables say, or in the home folder', () => {
@@ -267,6 +298,18 @@ describe('region and endpoint of a profile', () => {
       'https://services.example.com',
     ],
     [
+      'in a section for services, however it is spaced',
+      both + services('mine').replaceAll(' = https', '=https').replace('=https', '  =   https'),
+      {},
+      'https://services.example.com',
+    ],
+    [
+      'in a section for services, without spaces',
+      both + services('mine').replaceAll(' = https', '=https'),
+      {},
+      'https://services.example.com',
+    ],
+    [
       'of the environment, before those',
       both + services('mine'),
       { AWS_ENDPOINT_URL: 'https://env.example.com' },
@@ -286,7 +329,9 @@ describe('region and endpoint of a profile', () => {
   });
 
   test('a section for services that is not there is a refusal', async () => {
-    await expect(cloudOf(both + services('other'))).rejects.toThrow('there is no section [services "other"]');
+    await expect(cloudOf(`${both}${services('other')}[profile other]\n`)).rejects.toThrow(
+      'there is no section [services "other"]',
+    );
   });
 
   test.each([

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { KeysUnavailable } from '../../src/signing/keys.js';
+import { KeysUnavailable, refusedKeyCodes } from '../../src/signing/keys.js';
 import { type KeySettings, openKeys } from '../../src/signing/open-keys.js';
 import { words } from '../../src/util/safe-text.js';
 
@@ -55,6 +55,17 @@ describe('keys of settings', () => {
       new KeysUnavailable(words('keys are missing'), words('Write the key, and nothing else, into the file.')),
     );
   });
+});
+
+test.each([
+  ['ExpiredToken', true],
+  ['ExpiredTokenException', true],
+  ['invalidaccesskeyid', true],
+  ['InvalidTokenX', false],
+  ['NotExpiredToken', false],
+  ['AccessDenied', false],
+])('the code %s tells that keys were refused: %s', (code, isRefusal) => {
+  expect(refusedKeyCodes.test(code)).toBe(isRefusal);
 });
 
 describe('keys in files', () => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -91,6 +92,17 @@ describe('is killed with all that it started', () => {
       await expectEnd();
     },
   );
+
+  test('when this process exits; when it has ended, nothing listens any more', async () => {
+    const stop = new AbortController();
+    const before = process.listeners('exit');
+    const listening = () => process.listeners('exit').filter((listener) => !before.includes(listener));
+    const result = run(node('setInterval(() => {}, 1000)'), { env: {}, stop: stop.signal });
+    expect(listening()).toHaveLength(1);
+    for (const listener of listening()) listener(0);
+    expect(await result).toEqual({ kind: 'failed', problem: 'was ended by SIGKILL' });
+    expect([...listening(), ...getEventListeners(stop.signal, 'abort')]).toEqual([]);
+  });
 
   test('when nobody waits for it any more; then none is started', async () => {
     const stop = new AbortController();

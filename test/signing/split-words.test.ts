@@ -17,6 +17,7 @@ describe('on POSIX systems', () => {
     ['"a', undefined],
     [`'a"`, undefined],
     ['a "b\\"', undefined],
+    [`"a\\ b" c`, ['a\\ b', 'c']],
     ['a \\', undefined],
   ])('%j is %j', (command, words) => {
     expect(splitWords(command, 'linux')).toEqual(words);
@@ -31,6 +32,9 @@ describe('on Windows', () => {
     ['"C:\\dir\\\\" x', ['C:\\dir\\', 'x']],
     ['a\\"b "c\\"d" e\\\\\\"f', ['a"b', 'c"d', 'e\\"f']],
     [`'a b'`, [`'a`, `b'`]],
+    ['\\\\server\\keys.exe x', ['\\\\server\\keys.exe', 'x']],
+    ['"\\\\server\\a b" x', ['\\\\server\\a b', 'x']],
+    ['a\\\\\\\\"b c" "\\\\\\\\" d', ['a\\\\b c', '\\\\', 'd']],
     ['"" a""b', ['', 'ab']],
     ['a\\', ['a\\']],
     ['\\', ['\\']],
