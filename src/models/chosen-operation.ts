@@ -8,6 +8,7 @@ import { startOfPage } from './answer-summary.js';
 import { fieldsAtAnyDepth, isNamed, translatePath, unknownMember } from './argument-names.js';
 import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
+import { secretsGivenOut } from './guess-effect.js';
 import { type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
 import { pagesOf } from './model-pages.js';
 import type { OperationSettings, ParsedSettings } from './model-settings.js';
@@ -69,7 +70,8 @@ export function chooseOperation(
     pages?.tokens.map(({ path }) => path) ??
     answerFields.map((field) => field.name).filter((field) => startOfPage.test(field));
   const picking = isRead ? fieldsArgument(toolArguments, answerFields, tokenPaths) : undefined;
-  const secrecy = secrecyOf(settings, toolArguments, answerFields, pages?.tokens ?? []);
+  const givesOut = secretsGivenOut(operation, settings.effect);
+  const secrecy = secrecyOf(settings, toolArguments, answerFields, pages?.tokens ?? [], givesOut);
   return {
     operation,
     settings,

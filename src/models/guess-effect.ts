@@ -1,8 +1,10 @@
 import type { Effect, Operation } from '../tools/define-operation.js';
 import { sentenceCase } from '../util/human.js';
+import { fieldsAtAnyDepth } from './argument-names.js';
 // Operations whose names mislead about their effect, each with the reason. Names without a vendor's prefix.
 import exceptions from './effect-exceptions.json' with { type: 'json' };
 import { hasTrait, type Model, type ModelOperation, waitersTrait } from './model.js';
+import type { IsMember } from './secret-members.js';
 
 /**
  * Decides the effect by the name, the method and the model. It is a read only if the model or the name proves it.
@@ -113,10 +115,26 @@ export function effectOf(model: Model, operation: ModelOperation, given?: Effect
   return {
     effect,
     canCost: /^(?:Select\w*|GetCost\w+|GetRightsizingRecommendation|Detect\w+|Calculate\w+)$/.test(name),
-    givesSecrets:
-      Object.hasOwn(exceptions.readsOfSecrets, name) || (!name.startsWith('List') && namesSecret.test(name)),
+    givesSecrets: isReadOfSecrets(operation.name) || fieldsAtAnyDepth(operation.output.members).some(isPresigned),
   };
 }
+
+function isReadOfSecrets(operation: string): boolean {
+  const name = withVerbFirst(operation);
+  return Object.hasOwn(exceptions.readsOfSecrets, name) || (!name.startsWith('List') && namesSecret.test(name));
+}
+
+/** Returns a function that is true for the fields of an answer that are secrets only because of the read that gives them out. */
+export const secretsGivenOut = ({ name }: ModelOperation, effect: Effect): IsMember =>
+  effect === 'read'
+    ? (field) => isPresigned(field) || (isReadOfSecrets(name) && endOfSecret.test(field.memberName))
+    : () => false;
+
+const endOfSecret = /(?:ur[il]|location|value|(?<=unlock)code)$/i;
+
+/** Whoever has such an address needs no keys. */
+const isPresigned: IsMember = ({ memberName, documentation, shape }) =>
+  /(?:ur[il]|link|location)$/i.test(memberName) && shape.kind === 'text' && /pre-?signed/i.test(documentation);
 
 /** Names of other reads of secrets: keys, tokens, passwords, and addresses that need no signature. */
 const namesSecret =

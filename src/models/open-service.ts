@@ -1,18 +1,14 @@
 /** Makes the operations of a whole service, one at a time. */
 import type { Operation } from '../tools/define-operation.js';
 import { attempt } from '../util/objects.js';
-import { fieldsAtAnyDepth } from './argument-names.js';
 import { openModel, operationMaker } from './from-model.js';
-import { effectOf } from './guess-effect.js';
+import { draftedEffect } from './guess-effect.js';
 import { readableNames } from './model.js';
 import { type OperationSettings, operationSettings, UnusableFile } from './model-settings.js';
 import { compactName } from './search/words.js';
 import type { ServiceSource } from './service-sources.js';
 
 export type OpenService = Awaited<ReturnType<typeof openService>>;
-
-/** The ends of names of fields that hold secrets only in an answer that gives out secrets, such as an address with a signature. */
-const endOfSecret = /(?:ur[il]|location|value|(?<=unlock)code)$/i;
 
 /** @throws UnusableFile */
 export async function openService(service: string, source: ServiceSource | undefined, listsSecretNames: boolean) {
@@ -25,19 +21,14 @@ export async function openService(service: string, source: ServiceSource | undef
   const settingsOf = (name: string): OperationSettings => {
     const operation = model.operation(name);
     const own = Object.hasOwn(given, name) ? given[name] : undefined;
-    const { effect: drafted, givesSecrets } = effectOf(model, operation);
-    const effect = own?.effect ?? drafted;
-    const isRead = effect === 'read';
-    const fields = isRead && givesSecrets ? fieldsAtAnyDepth(operation.output.members) : [];
-    const secretNames = new Set(fields.map(({ memberName }) => memberName).filter((field) => endOfSecret.test(field)));
+    const effect = own?.effect ?? draftedEffect(model, operation).effect;
     // Plans say so of each deletion.
-    const isUnclear = !isRead && effect !== 'delete' && own?.irreversible === undefined;
+    const isUnclear = effect !== 'read' && effect !== 'delete' && own?.irreversible === undefined;
     const settingsOfOperation = operationSettings.parse({
       ...(effect === 'delete' && { costsMoney: false }),
       ...(isUnclear && { consequences: ['It may not be undone.'] }),
       ...own,
       effect,
-      secretNames: [...secretNames, ...(own?.secretNames ?? [])],
     });
     return { ...settingsOfOperation, name: `${service}:${name}` };
   };

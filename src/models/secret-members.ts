@@ -15,12 +15,16 @@ import type { OperationSettings } from './model-settings.js';
 
 export type IsMember = (field: Member) => boolean;
 
-/** The token of a page may be named like a secret, but is a secret only if the file says so. */
+/**
+ * The token of a page may be named like a secret, but is a secret only if the file says so.
+ * @param givesOut true for fields of the answer that are secrets because of the operation, see `secretsGivenOut`
+ */
 export function secrecyOf(
   settings: Pick<OperationSettings, 'secretNames' | 'notSecret' | 'show'>,
   toolArguments: readonly Member[],
   answerFields: readonly Member[],
   tokens: readonly PageToken[],
+  givesOut: IsMember,
 ) {
   const { isSecret, ...others } = secrecyIn(settings);
   const isTokenArgument = ({ memberName }: Member) => tokens.some(({ member }) => member === memberName);
@@ -38,7 +42,10 @@ export function secrecyOf(
     isSecret,
     secretArguments: secretPaths(toolArguments.filter(mayHoldSecret), isSecret),
     /** Tokens are never masked, because the next request sends them. `areTokensShown` keeps secret tokens out of the result. */
-    isMasked: (field: Member) => isSecret(field) && !isShown(field) && !getTokenFields().includes(field),
+    isMasked: (field: Member) =>
+      (isSecret(field) || (givesOut(field) && !isNamed(settings.notSecret, field))) &&
+      !isShown(field) &&
+      !getTokenFields().includes(field),
     /** False if a token of the next page is secret. */
     areTokensShown: () => ![...toolArguments.filter(isTokenArgument), ...getTokenFields()].some(isDeclaredSecret),
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import exceptions from '../../src/models/effect-exceptions.json' with { type: 'json' };
 import { draftedEffect, effectOf } from '../../src/models/guess-effect.js';
-import { http, smallModel } from './small-model.js';
+import { http, member, smallModel } from './small-model.js';
 
 /** Returns the effect of an operation in a protocol that sends everything by POST. */
 const effectFor = (operation: string, traits = {}) => {
@@ -121,6 +121,12 @@ describe('a read that gives out secrets is marked', () => {
       expect(effectFor(operation)).toMatchObject({ effect: 'read', givesSecrets: false });
     },
   );
+
+  test('by an address that the model calls presigned', () => {
+    const address = member('String', { documentation: 'A presigned URL of the upload.' });
+    const model = smallModel({ ListUploads: { output: { Url: address } } }, {}, 'awsJson1_0');
+    expect(effectOf(model, model.operation('ListUploads'))).toMatchObject({ effect: 'read', givesSecrets: true });
+  });
 
   test('and not a change, whose answer has its own rules', () => {
     expect(effectFor('CreateAccessToken')).toMatchObject({ effect: 'create', givesSecrets: false });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { mayHoldPrivate, secrecyIn, secretPaths } from '../../src/models/secret-members.js';
-import { member, smallModel } from './small-model.js';
+import { member, operationsFrom, smallModel, smallModelJson } from './small-model.js';
 
 /** A secret is a credential, which nobody sees. A private value is marked as sensitive, and is kept out of logs and stores. */
 
@@ -101,5 +101,28 @@ describe('arguments may hold a private value', () => {
     ['nowhere, if the private members are absent', { Name: 'n', Password: 'p' }, false],
   ])('%s', (_where, values, expected) => {
     expect(mayHoldPrivate(fields, values, isPrivate)).toBe(expected);
+  });
+});
+
+describe('of the answer of a read that gives out secrets', () => {
+  const output = {
+    Url: 'String',
+    Link: member('String', { documentation: 'A pre-signed URL of the report.' }),
+    Location: member('String', { documentation: 'A <b>presigned</b> address.' }),
+    NextToken: member('String', { documentation: 'Gives the next presigned URLs.' }),
+    Name: 'String',
+  };
+  const hidden = (name: string, settings: object) => {
+    const json = smallModelJson({ [name]: { output } }, {}, 'awsJson1_0');
+    const [operation] = operationsFrom(json, { [name]: settings }, { api: 'small', prefix: 'small' });
+    return operation?.outline?.('').hidden;
+  };
+  test.each([
+    ['an address that the model calls presigned', 'GetReport', { effect: 'read' }, ['Link', 'Location']],
+    ['every address, if the name says so', 'GetSecretValue', { effect: 'read' }, ['Url', 'Link', 'Location']],
+    ['not what the file says', 'GetReport', { effect: 'read', notSecret: ['Link'], show: ['Location'] }, []],
+    ['and nothing of a change', 'CreateReport', { effect: 'create', costsMoney: false }, []],
+  ])('%s is hidden', (_case, name, settings, expected) => {
+    expect(hidden(name, settings)).toEqual(expected);
   });
 });
