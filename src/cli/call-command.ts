@@ -128,8 +128,9 @@ async function readCall(invocation: Invocation) {
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
   if (options.plan === undefined) return { tool, operation, args, config };
   if (operation?.change === undefined) throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
-  // Also without an object, so that a call with `--plan` cannot send a change.
-  return { tool, operation, args: { ...(isObject(args) && args), planOnly: true }, config };
+  // No other value can hold `planOnly`, without which the change would be sent.
+  if (!isObject(args)) throw new UsageError(say`With --plan, the arguments have to be a JSON object.`);
+  return { tool, operation, args: { ...args, planOnly: true }, config };
 }
 
 /** Reads the arguments. Errors do not quote them, because they may hold a secret. */

@@ -68,6 +68,7 @@ describe('the exit code tells how it ended', () => {
     ],
     [2, 'no arguments', ['list_parts'], /bucket: is required/],
     [2, 'a plan of what only reads', ['list_parts', '{}', '--plan'], /only reads: there is nothing to plan/],
+    [2, 'a plan with a list', ['restore_instance', '[]', '--plan'], /arguments have to be a JSON object/],
     [2, 'no tool', [], /Name a tool: list_parts, /],
     [2, 'an unknown tool', ['list_part', '{}'], / list_parts\?/],
     [2, 'not JSON', ['list_parts', '{bucket: MARKER}'], /the argument is not JSON/],
