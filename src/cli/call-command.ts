@@ -128,7 +128,7 @@ async function readCall(invocation: Invocation) {
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
   if (options.plan === undefined) return { tool, operation, args, config };
   if (operation?.change === undefined) throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
-  // No other value can hold `planOnly`, without which the change would be sent.
+  // Without `planOnly`, which only an object can hold, the call would send the change.
   if (!isObject(args)) throw new UsageError(say`With --plan, the arguments have to be a JSON object.`);
   return { tool, operation, args: { ...args, planOnly: true }, config };
 }

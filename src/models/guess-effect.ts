@@ -124,15 +124,16 @@ function isReadOfSecrets(operation: string): boolean {
   return Object.hasOwn(exceptions.readsOfSecrets, name) || (!name.startsWith('List') && namesSecret.test(name));
 }
 
-/** Returns a function that is true for the fields of an answer that are secrets only because of the read that gives them out. */
+/** Finds the fields of an answer that only what the read is for makes secret, such as the address of the code in that of `GetFunction`. */
 export const secretsGivenOut = ({ name }: ModelOperation, effect: Effect): IsMember =>
   effect === 'read'
-    ? (field) => isPresigned(field) || (isReadOfSecrets(name) && endOfSecret.test(field.memberName))
+    ? (field) => isPresigned(field) || (endOfSecret.test(field.memberName) && isReadOfSecrets(name))
     : () => false;
 
+/** The ends of names of fields that are secret in the answer of a read of secrets. */
 const endOfSecret = /(?:ur[il]|location|value|(?<=unlock)code)$/i;
 
-/** Whoever has such an address needs no keys. */
+/** An address that holds a signature. Whoever has it needs no keys. */
 const isPresigned: IsMember = ({ memberName, documentation, shape }) =>
   /(?:ur[il]|link|location)$/i.test(memberName) && shape.kind === 'text' && /pre-?signed/i.test(documentation);
 
