@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
@@ -313,7 +313,13 @@ test('after signing out in another tab, the page says so and keeps what was type
   await signIn(other, 'bob');
   await other.getByRole('heading', { name: 'Decisions on changes' }).waitFor();
   await page.bringToFront();
+  // The click learns of the new session after a look at the plan, which the page makes by itself, has learned of it.
+  const held: Route[] = [];
+  await page.route(page.url(), (route) => (held.length === 0 ? held.push(route) : route.continue()));
+  const looked = page.waitForResponse((response) => response.url().endsWith('/tool') && response.ok());
   await viewOf(page).getByRole('button', { name: 'Do nothing' }).click();
+  await looked;
+  await held[0]?.continue();
   await outcome(page, 'Nothing was done');
   expect((await served.store.newest({ limit: 1 }))[0]?.decision).toMatchObject({
     person: 'bob',

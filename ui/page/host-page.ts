@@ -192,20 +192,23 @@ const ask = async (path: string, body: Fields): Promise<Fields> => contentOf(awa
 
 /** Sends a request to the cloudops-mcp process that serves this page. Rejects if the process does not answer. */
 async function post(path: string, body: Fields): Promise<Response> {
-  const send = () => {
-    const csrf = proofIn(document)?.content;
+  const send = (csrf = proofIn(document)?.content) => {
     const headers = { 'content-type': 'application/json', ...(csrf !== undefined && { 'x-csrf-token': csrf }) };
     return fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
   };
-  const response = await send();
-  return response.status === 403 && (await takeNewProof()) ? send() : response;
+  const sentProof = proofIn(document)?.content;
+  const response = await send(sentProof);
+  return response.status === 403 && (await takeNewProof(sentProof)) ? send() : response;
 }
 
 const proofIn = (page: Document) => page.querySelector<HTMLMetaElement>('meta[name="csrf-token"]');
 const personIn = (page: Document) => page.querySelector('header bdi')?.textContent;
 
-/** Takes over the proof of a newer session of the same person, who has signed in again in another tab. Resolves with false if there is none. */
-async function takeNewProof(): Promise<boolean> {
+/**
+ * Takes over the proof of a newer session of the same person, who has signed in again in another tab. Resolves with false if it is still
+ * `sentProof`: a click and a look may be refused at the same time, and the first of them then takes over the proof for both.
+ */
+async function takeNewProof(sentProof: string | undefined): Promise<boolean> {
   const own = proofIn(document);
   if (own === null) return false;
   const html = await fetch(location.href).then(
@@ -214,7 +217,7 @@ async function takeNewProof(): Promise<boolean> {
   );
   const page = new DOMParser().parseFromString(html, 'text/html');
   const { content } = proofIn(page) ?? own;
-  if (content === own.content || personIn(page) !== personIn(document)) return false;
+  if (content === sentProof || personIn(page) !== personIn(document)) return false;
   own.content = content;
   return true;
 }
