@@ -124,13 +124,13 @@ function isReadOfSecrets(operation: string): boolean {
   return Object.hasOwn(exceptions.readsOfSecrets, name) || (!name.startsWith('List') && namesSecret.test(name));
 }
 
-/** Finds the fields of an answer that only what the read is for makes secret, such as the address of the code in that of `GetFunction`. */
+/** Fields of an answer that are secret because of the read, such as the address of the code in that of `GetFunction`. */
 export const secretsGivenOut = ({ name }: ModelOperation, effect: Effect): IsMember =>
   effect === 'read'
     ? (field) => isPresigned(field) || (endOfSecret.test(field.memberName) && isReadOfSecrets(name))
     : () => false;
 
-/** The ends of names of fields that are secret in the answer of a read of secrets. */
+/** The ends of names of such fields. */
 const endOfSecret = /(?:ur[il]|location|value|(?<=unlock)code)$/i;
 
 /** An address that holds a signature. Whoever has it needs no keys. */

@@ -17,7 +17,7 @@ export type IsMember = (field: Member) => boolean;
 
 /**
  * The token of a page may be named like a secret, but is a secret only if the file says so.
- * @param givesOut true for fields of the answer that are secrets because of the operation, see `secretsGivenOut`
+ * @param givesOut see `secretsGivenOut`
  */
 export function secrecyOf(
   settings: Pick<OperationSettings, 'secretNames' | 'notSecret' | 'show'>,
